@@ -20,7 +20,9 @@ def closed_loop(
     scenario: Annotated[
         list[str] | None,
         typer.Option(
-            "--scenario", metavar="NAME", help="Only this scenario or tier of the demo; repeatable."
+            "--scenario",
+            metavar="NAME",
+            help="Play only this scenario or tier of the demo; repeatable.",
         ),
     ] = None,
     mininet_runs: Annotated[
@@ -43,8 +45,7 @@ def closed_loop(
         typer.Option(
             "--results",
             metavar="FOLDER",
-            help="Where runs are kept and found again; results/acceptance/closed-loop unless "
-            "given.",
+            help="Folder that keeps runs. The default is results/acceptance/closed-loop.",
         ),
     ] = None,
 ) -> None:
@@ -95,8 +96,8 @@ def replay(
         typer.Option(
             "--results",
             metavar="FOLDER",
-            help="Where recordings and their verdict are kept; results/acceptance/replay unless "
-            "given.",
+            help="Folder for recordings and their verdict. The default is "
+            "results/acceptance/replay.",
         ),
     ] = None,
 ) -> None:
@@ -125,7 +126,7 @@ def referee(
         typer.Option(
             "--referee",
             metavar="FILE",
-            help="File with what the referee measured. The default is docsis-ns3's.",
+            help="File with the referee's measurements. The default is docsis-ns3's.",
         ),
     ] = None,
     seeds: Annotated[
@@ -137,11 +138,11 @@ def referee(
         typer.Option(
             "--results",
             metavar="FOLDER",
-            help="Where runs are kept and found again; results/acceptance/referee unless given.",
+            help="Folder that keeps runs. The default is results/acceptance/referee.",
         ),
     ] = None,
 ) -> None:
-    """Compare medians with another simulator's: are they within 15%?
+    """Compare medians with another simulator's: they have to be within 15%.
 
     Runs are kept. The exit status is 1 where a median is not within, and 3 where there are too
     few runs.

@@ -30,7 +30,7 @@ _NO_LIMIT: Final = 1 << 63
 """bit/s of a channel that is not given."""
 
 Output = Annotated[
-    Path, typer.Option("--output", "-o", help="Where to write; - is standard output.")
+    Path, typer.Option("--output", "-o", help="File to write; - is standard output.")
 ]
 Secret = Annotated[
     Path | None,

@@ -29,5 +29,5 @@ class Interruptible(TyperGroup):
 
 
 def _say(how: str) -> None:
-    # What a run had started ended with it, before the interrupt came here.
+    # The run ended everything that it had started before the interrupt came here.
     Console(stderr=True).print(f"docsis-p4: {how}; nothing of it is left running", soft_wrap=True)

@@ -22,23 +22,26 @@ app = typer.Typer(
     name="lab",
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Graded exercises about queues: start one, run it, check it; grade a class.",
+    help="Start, run and check graded exercises about queues; grade a class.",
 )
 
 _CONSOLE = Console()
 
 _OWN_SECONDS = 60.0
-"""Wall time of one's own files, on whatever machine."""
+"""Wall time for grading one's own files, on whatever machine."""
 
 _Number = Annotated[int, typer.Argument(metavar="N", help="The exercise's number.")]
 _Folder = Annotated[
     Path | None,
-    typer.Option("--folder", help="Your folder of it, unless it is here or by its own name here."),
+    typer.Option(
+        "--folder",
+        help="Folder with your files. The default is this one, or the exercise's folder in it.",
+    ),
 ]
 
 
 class Format(StrEnum):
-    """Of a class's results."""
+    """The forms of a class's results."""
 
     TABLE = "table"
     JSON = "json"
@@ -48,7 +51,7 @@ class Format(StrEnum):
 
 @app.command("list")
 def listed() -> None:
-    """The exercises."""
+    """List the exercises."""
     from docsis_labs.exercises import exercises
 
     table = Table(box=None, header_style="bold")
@@ -63,9 +66,9 @@ def listed() -> None:
 @app.command()
 def start(
     number: _Number,
-    folder: Annotated[Path | None, typer.Argument(metavar="[FOLDER]", help="Where to.")] = None,
+    folder: Annotated[Path | None, typer.Argument(metavar="[FOLDER]", help="New folder.")] = None,
 ) -> None:
-    """A copy of an exercise to work in."""
+    """Copy an exercise into a folder of your own."""
     from docsis_labs import starting
     from docsis_labs.exercises import exercise as numbered
 
@@ -81,10 +84,10 @@ def run(
     number: _Number,
     folder: _Folder = None,
     mininet: Annotated[
-        bool, typer.Option("--mininet", help="In Mininet, as root, instead of virtual time.")
+        bool, typer.Option("--mininet", help="Play in Mininet, as root, instead of virtual time.")
     ] = False,
 ) -> None:
-    """Plays an exercise with your files, and shows what happens."""
+    """Play an exercise with your files, and show what happens."""
     from contextlib import closing
 
     from docsis_labs import starting
@@ -107,9 +110,9 @@ def run(
 def check(
     number: _Number,
     folder: _Folder = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Grades your own files. Exit status 1 where points are missing."""
+    """Grade your own files. The exit status is 1 where points are missing."""
     from docsis_labs import starting
     from docsis_labs.exercises import exercise as numbered
     from docsis_labs.grading.grader import grade
@@ -132,31 +135,39 @@ def check(
 @app.command("grade")
 def graded(
     folders: Annotated[
-        list[Path], typer.Argument(metavar="FOLDER...", help="One for each submission.")
+        list[Path], typer.Argument(metavar="FOLDER...", help="Folder of each submission.")
     ],
     number: Annotated[
         int | None,
-        typer.Option("--exercise", metavar="N", help="Unless their files tell it."),
+        typer.Option(
+            "--exercise",
+            metavar="N",
+            help="The exercise's number. The default is told by the files.",
+        ),
     ] = None,
-    form: Annotated[Format, typer.Option("--format", help="Of the results.")] = Format.TABLE,
+    form: Annotated[Format, typer.Option("--format", help="Format of the results.")] = Format.TABLE,
     out: Annotated[
         Path | None,
         typer.Option(
             "--out",
-            help="A file for the results; a folder for gradescope, which has a file of each.",
+            help="File for the results; with gradescope a folder, which gets a file for each.",
         ),
     ] = None,
     jobs: Annotated[
-        int, typer.Option("--jobs", min=1, max=64, metavar="NUMBER", help="Graded at a time.")
+        int,
+        typer.Option("--jobs", min=1, max=64, metavar="NUMBER", help="Grade this many at a time."),
     ] = 1,
     seconds: Annotated[
         float,
         typer.Option(
-            "--seconds", min=1, max=600, help="Wall time of each: more on a busy machine."
+            "--seconds",
+            min=1,
+            max=600,
+            help="Wall time for each submission; give more on a busy machine.",
         ),
     ] = 10,
 ) -> None:
-    """Grades a class's files, each in a sandbox and within 10 s."""
+    """Grade a class's files, each submission in a sandbox and within 10 s."""
     from docsis_labs.exercises import exercise as numbered
     from docsis_labs.grading.grader import grade_all
     from docsis_labs.sandbox.sandbox import sandbox
@@ -181,7 +192,7 @@ def graded(
 
 @app.command()
 def doctor() -> None:
-    """What is here of what exercises need, and how to get the rest."""
+    """Check that everything exercises need is here and works; say how to get the rest."""
     from docsis_labs.doctor import findings
 
     for finding in findings():
@@ -196,7 +207,7 @@ def _show(result: Result) -> None:
         _CONSOLE.print(f"{points}  {one.title}", style=marks[one.status.value], markup=False)
         if one.text:
             _tell(f"            {one.text}")
-    words = "; the rest is to be graded by hand" if result.by_hand else ""
+    words = "; the rest has to be graded by hand" if result.by_hand else ""
     _tell(f"{result.points} of {sum(one.of for one in result.criteria)} points{words}")
 
 

@@ -31,17 +31,20 @@ def live(
         int, typer.Option("--port", min=0, max=65535, help="TCP port on 127.0.0.1; 0 for any.")
     ] = DEFAULT_PORT,
     pid: Annotated[
-        int | None, typer.Option("--pid", help="Process of the controller, where several run.")
+        int | None, typer.Option("--pid", help="Process id of the controller, where several run.")
     ] = None,
     folder: Annotated[
         Path | None,
-        typer.Option("--status-folder", help="Where controllers are looked for, if elsewhere."),
+        typer.Option(
+            "--status-folder",
+            help="Folder in which to look for controllers, instead of the usual ones.",
+        ),
     ] = None,
     only_show: Annotated[
-        bool, typer.Option("--only-show", help="Nothing can be started or switched from the page.")
+        bool, typer.Option("--only-show", help="Let the page start and switch nothing.")
     ] = False,
 ) -> None:
-    """A page in the browser that shows, and switches, the system that runs; Ctrl-C ends it."""
+    """Serve a page that shows and switches the running system, until Ctrl-C."""
     from docsis_live.app import main
 
     words = ["--port", str(port)]
@@ -60,7 +63,7 @@ def page(console: Console, port: int, *, only_show: bool = False) -> Iterator[No
 
     Args:
         console: Where it is told.
-        port: Of the page.
+        port: Port of the page.
         only_show: Nothing can be done from it.
 
     Raises:
@@ -78,12 +81,12 @@ def page(console: Console, port: int, *, only_show: bool = False) -> Iterator[No
 
 @contextmanager
 def beside_run(testbed: Launcher, console: Console, *, port: int | None) -> Iterator[None]:
-    """What `docsis-p4 run` has beside the system: traffic on demand, and a live page if wanted.
+    """Runs services beside the system: traffic on demand, and a live page if one is wanted.
 
     Args:
         testbed: Whose hosts send.
         console: Where the page's address is told.
-        port: Of the page; None for no page.
+        port: Port of the page; None for no page.
     """
     from docsis_experiments.stages.mininet.traffic.on_demand import traffic_on_demand
 

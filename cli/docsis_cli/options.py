@@ -41,7 +41,7 @@ class Target(StrEnum):
 
 
 class StageName(StrEnum):
-    """Where an experiment is played."""
+    """The stage on which an experiment is played."""
 
     MININET = "mininet"
     VIRTUAL = "virtual"
@@ -211,7 +211,7 @@ TierOption = Annotated[
     str | None, typer.Option("--tier", help="Use this service tier instead of the topology's.")
 ]
 QUEUE_MANAGER = "PRESET|FILE.yaml"
-"""What `management` takes, for help texts."""
+"""The metavariable of options that take a queue management."""
 TargetOption = Annotated[
     Target, typer.Option("--target", help="The switch to run: embedded, or bmv2.")
 ]

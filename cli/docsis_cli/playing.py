@@ -50,7 +50,7 @@ TlsKeyOption = Annotated[
 
 @dataclass(frozen=True)
 class Where:
-    """What the options say."""
+    """The options that choose between this machine's processors and a cluster."""
 
     jobs: int | None
     scheduler: str | None
@@ -102,7 +102,7 @@ class Where:
 
 
 def player(where: Where, console: Console) -> Player:
-    """What plays units in virtual time where the options say.
+    """Makes the player that plays units in virtual time: on this machine, or on a cluster.
 
     Args:
         where: What they say.
@@ -122,10 +122,10 @@ def player(where: Where, console: Console) -> Player:
 
 
 def on_cluster(access: Access, console: Console) -> Player:
-    """What plays units on a cluster.
+    """Makes the player that plays units on a cluster.
 
     Args:
-        access: Of its scheduler.
+        access: Access to its scheduler.
         console: Is told of workers that are refused.
     """
     from docsis_experiments.sweeps import cluster

@@ -39,7 +39,7 @@ def population(
         StageName | None,
         typer.Option(
             "--stage",
-            help="Where tests are played; virtual unless given. In mininet there is one at a time.",
+            help="Where to play. The default is virtual; mininet plays one test at a time.",
         ),
     ] = None,
     virtual: Annotated[bool, typer.Option("--virtual", help="Short for --stage virtual.")] = False,
@@ -49,7 +49,7 @@ def population(
             "--seed",
             metavar="NUMBER",
             min=0,
-            help="Of the subscribers that are drawn; 1 unless given.",
+            help="Seed of the subscribers' draws.",
         ),
     ] = 1,
     output: Annotated[
@@ -57,7 +57,7 @@ def population(
         typer.Option(
             "--output",
             metavar="FOLDER",
-            help="New or empty folder for the results; results/TIME-NAME unless given.",
+            help="New or empty folder for the results. The default is results/TIME-NAME.",
         ),
     ] = None,
     jobs: PlayedAtATimeOption = None,
@@ -66,7 +66,7 @@ def population(
     tls_cert: TlsCertOption = None,
     tls_key: TlsKeyOption = None,
 ) -> None:
-    """Thousands of short tests of latency under load: tiers, distances and modems in shares."""
+    """Play thousands of short tests of latency under load, and compare modems."""
     in_virtual_time = is_virtual(stage, virtual) or stage is None
     where = Where(jobs, scheduler, tls_ca, tls_cert, tls_key)
     place = _in_virtual_time(where) if in_virtual_time else _in_mininet(where)

@@ -61,7 +61,7 @@ def reproduce(
         bool, typer.Option("--estimate", help="Only tell what each row would cost.")
     ] = False,
     kept: Annotated[
-        bool, typer.Option("--kept", help="Only write the page of what is there already.")
+        bool, typer.Option("--kept", help="Only write the page of the kept results.")
     ] = False,
     seeds: Annotated[
         int | None,
@@ -86,7 +86,7 @@ def reproduce(
         typer.Option(
             "--publish",
             metavar="FOLDER",
-            help="Also put the page and results.json there, beside the rows that it has already; "
+            help="Also add the page and results.json to this folder, beside its rows; "
             "docs/results has the last study.",
         ),
     ] = None,

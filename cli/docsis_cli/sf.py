@@ -41,7 +41,7 @@ class Direction(StrEnum):
 
 Modem = Annotated[str, typer.Argument(help="Name of the modem.")]
 KindArgument = Annotated[
-    What, typer.Argument(help="What it is: a service flow of a direction, or a classifier.")
+    What, typer.Argument(help="Kind: a service flow of a direction, or a classifier.")
 ]
 Reference = Annotated[
     int, typer.Argument(help="Service Flow Reference, or Classifier Reference.", min=1)
@@ -51,7 +51,7 @@ Values = Annotated[
     typer.Argument(
         metavar="[KEY=VALUE]...",
         help='As in a configuration file: traffic_priority=5, "peak_traffic_rate=25 Mbps", '
-        "ip.protocol=udp; an empty value takes a key away.",
+        "ip.protocol=udp; an empty value removes a key.",
     ),
 ]
 Pid = Annotated[
@@ -71,7 +71,7 @@ def add(
     modem: Modem,
     kind: Annotated[
         What | None,
-        typer.Argument(help="What it is: a service flow of a direction, or a classifier."),
+        typer.Argument(help="Kind: a service flow of a direction, or a classifier."),
     ] = None,
     values: Values = None,
     file: Annotated[
@@ -174,7 +174,7 @@ def manage(
         typer.Argument(
             metavar="[KEY=VALUE]...",
             help="Parameters that differ from the preset's: target=5ms, flow_queues.queues=64, "
-            'buffer="100 ms"; an empty value takes a key away.',
+            'buffer="100 ms"; an empty value removes a key.',
         ),
     ] = None,
     json: Json = False,

@@ -27,10 +27,10 @@ from docsis_experiments.measurement.timing import MOST_P99_MS
 from docsis_testbed.errors import TestbedError
 
 _UNKNOWN: Final = "?"
-"""Of a device that does not answer."""
+"""Shown for a device that does not answer."""
 
 _NONE: Final = "-"
-"""What there cannot be."""
+"""Shown for a value that cannot exist."""
 
 _STATE_STYLES: Final = {"INACTIVE": "dim", "QUIESCENT": "", "ACTIVE": "bold yellow"}
 
@@ -66,7 +66,7 @@ def render(status: Status, *, in_detail: bool = False) -> RenderableType:
     """Tables of service flows, queues, frames, classifiers and devices.
 
     Args:
-        status: Of the modems that are to be shown.
+        status: Status with the modems that are to be shown.
         in_detail: However many they are; else many modems are summed up, a line each.
     """
     when = datetime.fromtimestamp(status.time_unix_s).strftime("%H:%M:%S")

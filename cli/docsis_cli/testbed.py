@@ -93,7 +93,7 @@ def demo(
     if not live:
         play(loaded, ())
         return
-    # What somebody switched would not be what is measured.
+    # A queue manager that somebody switched would spoil the measurement.
     with live_page.page(_CONSOLE, live_port, only_show=True):
         play(loaded, ())
 

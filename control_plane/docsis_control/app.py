@@ -40,7 +40,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Views:
-    """What the process shows of itself.
+    """The views that the process offers of itself.
 
     Attributes:
         status_folder: Gets the status's socket.
@@ -207,7 +207,7 @@ def _addresses(deployment: Deployment, given: list[tuple[str, str]], option: str
 
 
 def _settle_memory() -> None:
-    """What lives now lives to the end: later collections need not look at it."""
+    """Freezes all objects: they live to the end, and later collections need not look at them."""
     gc.collect()
     gc.freeze()
 

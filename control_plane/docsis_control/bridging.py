@@ -42,7 +42,7 @@ class ModemBridges:
             yield MulticastGroup(port, (RF_PORT, *near))
 
     def entries(self) -> Iterator[TableEntry]:
-        """Of the tables interface and station."""
+        """Yields the entries of the tables `interface` and `station`."""
         yield _interface(RF_PORT, GROUP_MODEM)
         for port, number, host in self._hosts:
             if number not in self._barred:
@@ -70,7 +70,7 @@ class CmtsBridge:
             yield MulticastGroup(port, tuple(other for other in ports if other != port))
 
     def entries(self) -> Iterator[TableEntry]:
-        """Of the tables interface and station."""
+        """Yields the entries of the tables `interface` and `station`."""
         yield _interface(RF_PORT, GROUP_MODEM)
         for port, server in self._servers:
             yield _interface(port, GROUP_MODEM)
@@ -100,7 +100,7 @@ def _interface(port: int, modem: int, *, flood_group: int | None = None) -> Tabl
 
 
 def _station(of: int, host: Host, port: int, modem: int) -> TableEntry:
-    """Where `host` is for frames from an interface of the modem `of`."""
+    """The entry by which frames from an interface of the modem `of` reach `host`."""
     return TableEntry(
         "FrameIngress.bridge.station",
         {"modem": of, "address": int(host.mac.replace(":", ""), 16)},

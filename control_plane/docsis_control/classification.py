@@ -50,7 +50,7 @@ def classifier_entries(
 
     Args:
         modem: Its number in the pipeline, above 0.
-        classifiers: Of one device's direction; references are unique.
+        classifiers: Classifiers of one device's direction; references are unique.
         service_flows: Index in the pipeline by Service Flow Reference, of the service flows
             that are there. Classifiers of others take no part.
 
@@ -167,7 +167,7 @@ def _ip(classifier: PacketClassifier) -> _Alternatives:
     common: dict[str, MatchValue] = {"has_ports": _TRUE, **ports} if ports else {}
     protocols: tuple[int | None, ...] = (protocol,)
     if protocol == TCP_OR_UDP:
-        # What has ports is one of them.
+        # A rule with ports is about one of these protocols.
         protocols = (None,) if ports else (_TCP, _UDP)
     asks_for_ip = classifier.tos is not None or protocol is not None
     # A field that a frame lacks is 0: beside another protocol, or ports, it is an IP packet.

@@ -94,7 +94,7 @@ def _cover(rows: set[int], columns: int) -> int:
     before = None
     while before != rows:
         before = rows
-        # Who has one of a smaller row has one of the larger.
+        # A choice from a smaller row is also one from the larger row that contains it.
         rows = {row for row in rows if not any(row & other == other != row for other in rows)}
         rows = _without_lesser_columns(rows, columns)
     if not rows:

@@ -41,7 +41,7 @@ _BACK_OFF_LONGEST: Final = 2.0
 CLOCK_INTERVAL: Final = 10.0
 """Seconds after which the switch's clock is learned anew."""
 _NO_CHANNELS: Final = (grpc.StatusCode.UNIMPLEMENTED, grpc.StatusCode.FAILED_PRECONDITION)
-"""What a switch answers that does not know docsis.mac.v1, or that has no upstream channels."""
+"""Answers of a switch that does not know docsis.mac.v1, or that has no upstream channels."""
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -64,7 +64,7 @@ class _Session:
 
 @dataclass(frozen=True)
 class Observed:
-    """What a device counted, and its queues, of one moment.
+    """A device's counters and queues at one moment.
 
     Attributes:
         flows: The service flows, in the order of `queues`.
@@ -100,7 +100,7 @@ class DeviceController:
         self.address = options.addresses.get(plan.name, plan.address)
         self._thrift = options.thrift.get(plan.name)
         self._law = DeviceLaw(plan.service_flows)
-        # What the device's pipeline was marked with when all was pushed.
+        # The mark that the device's pipeline got when everything was pushed.
         self._cookie: int | None = None
         self._told_no_traffic_manager = False
         self._session: _Session | None = None
@@ -152,7 +152,7 @@ class DeviceController:
             back_off = min(2 * back_off, longest)
 
     async def observe(self) -> Observed | None:
-        """What the device counted, and its queues, now; None while it does not answer.
+        """Reads the device's counters and queues; None while it does not answer.
 
         Raises:
             P4RuntimeError: The device refused to tell.

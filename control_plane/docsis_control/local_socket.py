@@ -32,7 +32,7 @@ Respond = Callable[[bytes], Awaitable[bytes]]
 
 
 class Service(StrEnum):
-    """What can be asked of a controller or a run; a socket's name without the process."""
+    """The services of a controller or a run; a socket's name without the process."""
 
     STATUS = "controller"
     CHANGES = "changes"
@@ -162,7 +162,7 @@ async def listening(
     prepare(folder)
     remove_dead(folder)
     path = socket_of(folder, own_pid(), service)
-    # Of an earlier process with this id.
+    # An earlier process with this id may have left its socket.
     path.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -248,7 +248,7 @@ def _exchange(path: Path, request: bytes) -> bytes:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
             client.settimeout(_SECONDS)
             client.connect(str(path))
-            # Who needs no request, or not all of it, may have answered and closed already.
+            # A server that needs no request, or not all of it, may have answered and closed.
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                 client.sendall(request)
                 client.shutdown(socket.SHUT_WR)

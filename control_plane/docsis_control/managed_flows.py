@@ -41,7 +41,7 @@ _AS_CONFIGURED: Final = PRESETS[Preset.DOCSIS_PIE]
 
 @dataclass(frozen=True)
 class Choice:
-    """What queue managers a deployment is to have.
+    """The choice of queue managers for a deployment.
 
     Attributes:
         upstream: For the upstream service flows.
@@ -74,7 +74,7 @@ class Choice:
             return self.chosen[key]
         wanted = self.upstream if key[1] == "upstream" else self.downstream
         if shared:
-            # Who manages the queue behind it drops for all.
+            # The manager of the queue behind it drops for all.
             return _NONE
         if wanted is None:
             return _AS_CONFIGURED if configured.aqm_enabled else _NONE
@@ -142,7 +142,7 @@ def _goes_on(before: QueueManagement, now: QueueManagement) -> bool:
 
 @dataclass(frozen=True)
 class Assigned:
-    """What the service flows of a deployment have been given.
+    """The assignments of a deployment's service flows.
 
     Attributes:
         managements: By service flow.
@@ -155,7 +155,7 @@ class Assigned:
     generations: Mapping[FlowKey, int]
 
     def sub_queues(self, key: FlowKey) -> SubQueues | None:
-        """Where a service flow's flow queues are."""
+        """The sub-queues of a service flow's flow queues; None where it has none."""
         wanted = self.managements[key].flow_queues
         if wanted is None:
             return None
@@ -223,7 +223,7 @@ class ManagedFlows:
             )
 
     def group(self) -> ServiceFlow:
-        """What is flooded to all modems shares the channel, and has no rate of its own.
+        """The service flow of frames that are flooded to all modems, which has no rate of its own.
 
         Where downstream service flows share a queue it is this one's, with all that they let go.
         """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each device of a deployment gets: service flows, tables, multicast groups, ports.
+"""The plan of each device of a deployment: service flows, tables, multicast groups, ports.
 
 Frozen descriptions with the names of the P4 programs; a value is an int or bytes that
 fits its field. `provisioning` makes them.
@@ -48,7 +48,7 @@ CONTROLLER_TIMEOUT_US: Final = 6 * CONTROL_INTERVAL_US
 
 
 class Role(StrEnum):
-    """What a device is; also the name of its P4 program."""
+    """The role of a device; also the name of its P4 program."""
 
     CABLE_MODEM = "cm"
     CMTS = "cmts"
@@ -58,7 +58,7 @@ QUEUES: Final[Mapping[Direction, Role]] = {
     "upstream": Role.CABLE_MODEM,
     "downstream": Role.CMTS,
 }
-"""Which device queues a direction."""
+"""The role of the device that queues a direction."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class SubQueues:
         first: Index of the first in the pool.
         queues: How many; the traffic manager knows them as 0 to queues - 1.
         search: Whether a session looks for a queue of its own in its group.
-        multiplier: Of the session's hash; odd.
+        multiplier: Multiplier of the session's hash; odd.
         divided: Whether each may hold its part of the buffer alone.
         round_robin: How they take turns.
     """
@@ -155,7 +155,7 @@ class ServiceFlow:
 
     @property
     def queue_manager(self) -> QueueManager:
-        """Who decides early drops."""
+        """The queue manager, which decides early drops."""
         return self.management.queue_manager
 
     @property
@@ -192,7 +192,7 @@ class ServiceFlow:
 
 @dataclass(frozen=True)
 class PortSettings:
-    """What the traffic manager is told of a port.
+    """The settings of a port in the traffic manager.
 
     Attributes:
         port: Number of the port.
@@ -216,7 +216,7 @@ class PortSettings:
 
 @dataclass(frozen=True)
 class Part:
-    """What one modem, or the group, has of a device.
+    """The part of a device that belongs to one modem, or to the group.
 
     Attributes:
         flows: Its service flows there.

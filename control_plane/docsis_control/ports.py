@@ -14,7 +14,7 @@ CPU_PORT: Final = 255
 """CPU_PORT of p4src/include/types.p4."""
 
 DROP_PORT: Final = 511
-"""Where v1model's mark_to_drop() sends a frame."""
+"""The port to which v1model's mark_to_drop() sends a frame."""
 
 HOST_PORTS: Final = tuple(port for port in range(RF_PORT + 1, DROP_PORT) if port != CPU_PORT)
 """Ports of the CPEs of the modems' switch, and of the servers of a CMTS, in their order."""

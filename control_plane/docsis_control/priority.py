@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who goes first: the control loop, before the load that it controls and before who looks at it."""
+"""Priorities: the control loop runs before the load that it controls and before its observers."""
 
 import asyncio
 import contextlib
@@ -16,8 +16,9 @@ tens of milliseconds, and a queue whose controller is late is longer than one
 whose frames wait for the controller's millisecond."""
 
 _TASK_PRIORITY: Final = 6
-"""Of the event loop, which provisions and changes. Below the control loops, which could not ask
-for the interpreter's lock beside a thread of their own priority on the same processor."""
+"""Priority of the event loop, which provisions and changes. It is below that of the control loops,
+which could not ask for the interpreter's lock beside a thread of their own priority on the same
+processor."""
 
 _VIEW_PRIORITY: Final = 1
 """Below both; above the load, or whoever has the interpreter's lock may wait for it."""

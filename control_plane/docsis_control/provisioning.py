@@ -45,7 +45,7 @@ from docsis_control.topology.models import Host, Server, Topology
 from docsis_control.topology.services import check_reservations, configuration_of, service_of
 
 CLASSIFIER_ENTRIES: Final = 8192
-"""Of a device's table; a classifier takes one or more."""
+"""Size of a device's classifier table; a classifier takes one entry or more."""
 
 _PATIENCE_US: Final = 1 << 22
 """How long nothing may leave a queue before its books are in doubt, unless an entry says otherwise:
@@ -96,7 +96,7 @@ def deploy(
         # Its queue is the one that is looked at where it serves all: PRIMARY_SERVICE_FLOW.
         managed = group | managed if topology.shares_downstream else managed | group
     assigned = _assigned(managed, [modem.number for modem in touched], before)
-    # Of service flows that are gone there is nothing to be remembered.
+    # Choices for service flows that are gone are forgotten.
     chosen = {key: one for key, one in choice.chosen.items() if key in assigned.numbers.indexes}
     parts = _parts(touched, ManagedFlows(topology, assigned), before)
     barred = _barred(modems)
@@ -156,7 +156,7 @@ def _touched(
 def _assigned(
     managed: Mapping[FlowKey, QueueManagement], modems: Sequence[int], before: Deployment | None
 ) -> Assigned:
-    """What these service flows are given, which are all of these modems."""
+    """Assigns numbers to these service flows, which are all of these modems."""
     queues = {
         key: management.flow_queues.queues
         for key, management in managed.items()
@@ -231,7 +231,7 @@ def _device(
     parts: tuple[Part, ...],
     known: DevicePlan | None,
 ) -> DevicePlan:
-    """What a device gets; where it is known, with other parts."""
+    """Plans a device; with other parts where it is known."""
     device = topology.cable_modem if role is Role.CABLE_MODEM else topology.cmts
     entries = sum([part.classifiers for part in parts])
     if entries > CLASSIFIER_ENTRIES:
@@ -245,7 +245,7 @@ def _device(
     if role is Role.CABLE_MODEM:
         near: tuple[Host, ...] = topology.hosts
         bridge: ModemBridges | CmtsBridge = ModemBridges(topology, barred)
-        # What grants let go needs no rate of the port.
+        # Grants release the frames, so the port needs no rate.
         rf = PortSettings(
             RF_PORT, rate=0 if topology.upstream_channels else topology.upstream_rate or 0
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the control loop did, tick by tick, and a summary of it."""
+"""The record of the control loop, tick by tick, and a summary of it."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -58,7 +58,7 @@ class Distribution:
 
     @staticmethod
     def of(nanoseconds: npt.NDArray[np.int64]) -> "Distribution":
-        """Of a sample in nanoseconds."""
+        """Computes the distribution of a sample in nanoseconds."""
         if nanoseconds.size == 0:
             return Distribution(0.0, 0.0, 0.0)
         p50, p99 = np.percentile(nanoseconds, (50, 99)) / 1e6
@@ -90,7 +90,7 @@ class DeviceRecord:
     Args:
         service_flows: Their indices, in the order in which the loop sees them.
         capacity: Ticks that are kept.
-        sampled: Of so many service flows samples are kept, the first ones; of all unless given.
+        sampled: Number of service flows whose samples are kept; all unless given.
     """
 
     def __init__(

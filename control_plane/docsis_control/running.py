@@ -89,7 +89,7 @@ class RunningPlan:
         return self.plan.service_flows
 
     def controlled(self, entrance: Entrance) -> Controlled:
-        """What a control loop ticks until the next change.
+        """Makes the part that a control loop ticks until the next change.
 
         Args:
             entrance: The loop's way to the device.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is written to a P4 target, by the names of the program."""
+"""Entries for tables of a P4 target, by the names of the program."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

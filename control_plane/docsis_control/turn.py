@@ -14,7 +14,7 @@ from types import TracebackType
 
 
 class Turn:
-    """Who has it goes on; whoever else asks waits."""
+    """A turn that one thread has at a time; every other one that asks waits."""
 
     def __init__(self) -> None:
         # Held for a moment only.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a page can do with its token: switch queue managers and rates, start and stop traffic.
+"""The actions of a page with its token: switch queue managers and rates, start and stop traffic.
 
 Each goes to whoever does it: the controller, or the run that has the hosts. Nothing is done here.
 """
@@ -19,7 +19,7 @@ from docsis_control.queue_managers.presets import PRESETS
 from docsis_testbed.host_traffic import Order, TrafficError, TrafficKind, ask_traffic
 
 MOST_BYTES: Final = 4_096
-"""Of a request."""
+"""The longest request that is read."""
 
 _MOST_BPS: Final = 10**12
 
@@ -81,12 +81,12 @@ _ACT: Final = TypeAdapter[Act](Annotated[Act, Field(discriminator="do")])
 
 @dataclass(frozen=True)
 class Done:
-    """What was done.
+    """An action that was done.
 
     Attributes:
         text: In words.
         modem: Whose curves get a mark; "" for none.
-        direction, reference: Of the service flow, where it is about one.
+        direction, reference: Direction and reference of the service flow, where it is about one.
         at_ms: When packets had it, Unix time in milliseconds.
         traffic: The traffic that there is now, where it is about that.
     """

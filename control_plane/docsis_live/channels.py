@@ -6,7 +6,7 @@ from typing import Any, Final
 from docsis_control.status.upstream import UpstreamChannel, UpstreamMap
 
 MAPS: Final = 4
-"""Of each channel's last ones; some are of time to come."""
+"""How many of its last MAPs each channel shows; some are of time to come."""
 
 _MOST_ELEMENTS: Final = 200
 _MOST_CHANNELS: Final = 8

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the live page costs a system that runs: python -m docsis_live.cost.
+"""Measures what the live page costs a system that runs: python -m docsis_live.cost.
 
 Blocks of time with a page that somebody looks at, and without, in turns: the processor time of the
 page's process, what it sends, and how late the control loops are. A block lasts a minute unless
@@ -28,11 +28,11 @@ _MOST: Final = 1 << 20
 
 @dataclass(frozen=True)
 class Block:
-    """What one block of time showed.
+    """The measurements of one block of time.
 
     Attributes:
         page: Whether there was a page.
-        share: Of one processor that the page's process took.
+        share: Share of one processor that the page's process took.
         updates: That came a second.
         largest: Bytes of the longest update.
         lateness_ms: p99 of each control loop's lateness, over its last minute, by device.

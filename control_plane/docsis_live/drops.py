@@ -27,7 +27,7 @@ _MOST_CAUGHT: Final = 20
 
 _MOST_KEPT: Final = 100
 _MOST_BYTES: Final = 40_000
-"""Of a trace; what is longer is cut."""
+"""The longest trace; what is longer is cut."""
 
 _OVER: Final = (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED)
 _METHOD: Final = "/docsis.switch.v1.Switch/Trace"
@@ -46,7 +46,7 @@ class Drop:
         number: Known by it.
         time_ms: Unix time when it was told, milliseconds.
         device: Name of the switch.
-        index: Of its service flow in the switch; None where the trace does not name it.
+        index: Index of its service flow in the switch; None where the trace does not name it.
         reason: Name of the counter that has it.
         text: Its trace.
     """
@@ -60,7 +60,7 @@ class Drop:
 
 
 class Drops:
-    """What was caught; the oldest goes first."""
+    """The drops that were caught; the oldest goes first."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[int, Drop] = OrderedDict()
@@ -110,7 +110,7 @@ def packets(text: str) -> Iterator[str]:
 
 
 def why(error: grpc.RpcError) -> str:
-    """What a failed call says of itself."""
+    """The words in which a failed call explains itself."""
     details = getattr(error, "details", None)
     return str(details() if callable(details) else error)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may ask what: this machine's own pages may look; whoever has the token may act.
+"""The guard of the live page: this machine's own pages may look; whoever has the token may act.
 
 A page of another host can make a browser send requests to loopback. Its Origin tells; and where a
 name of its own points to 127.0.0.1 (DNS rebinding), the Host does.

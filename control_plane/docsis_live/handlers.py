@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the page asks for over HTTP: what there is, history, traces, and actions."""
+"""The handlers of the page's HTTP requests: system, history, traces, and actions."""
 
 import asyncio
 import secrets
@@ -34,7 +34,7 @@ HEADERS: Final = {
 
 
 class Shared:
-    """What all handlers use.
+    """The objects that all handlers use.
 
     Attributes:
         hub: What was seen.
@@ -85,7 +85,7 @@ class Handler(RequestHandler):
 
 
 class SystemPage(Handler):
-    """What there is: everything but service flows."""
+    """Answers with the system: everything but service flows."""
 
     async def get(self) -> None:
         hub = self.shared.hub
@@ -210,7 +210,7 @@ class ActPage(Handler):
 
 
 class Nothing(Handler):
-    """What is not there."""
+    """Answers requests for pages that do not exist."""
 
     def prepare(self) -> None:
         super().prepare()

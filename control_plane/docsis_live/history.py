@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was shown, kept for pages that are reloaded or opened later; bounded in rows and bytes."""
+"""The history, kept for pages that are reloaded or opened later; bounded in rows and bytes."""
 
 from collections import OrderedDict, deque
 from dataclasses import dataclass
@@ -7,10 +7,10 @@ from itertools import dropwhile
 from typing import Final
 
 MOST_ROWS: Final = 3_000
-"""Of a modem: five minutes at ten a second."""
+"""The most rows that are kept of a modem: five minutes at ten a second."""
 
 MOST_BYTES: Final = 4 << 20
-"""Of a modem's rows."""
+"""The most bytes that a modem's rows take."""
 
 MOST_MODEMS: Final = 4
 """That are followed in detail; the one that nobody has looked at for longest goes first."""
@@ -21,7 +21,7 @@ class Row:
     """A modem's service flows at one moment.
 
     Attributes:
-        number: Of the update that it was in; they are never numbered anew.
+        number: Number of the update that it was in; they are never numbered anew.
         time_ms: Unix time, milliseconds.
         text: The row as JSON.
     """
@@ -52,8 +52,8 @@ class Rows:
         """Rows from that number on, as a JSON list, and the number to go on with.
 
         Args:
-            number: Of the first that is wanted.
-            most_bytes: Of the list.
+            number: Number of the first update that is wanted.
+            most_bytes: Most bytes of the list.
 
         Returns:
             The second is None where there are no more.

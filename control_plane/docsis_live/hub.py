@@ -14,7 +14,7 @@ from docsis_live.sampler import Update, encode
 from docsis_live.system import System
 
 MOST_UPDATE_BYTES: Final = 64_000
-"""Of one update to one page, and of one answer with history."""
+"""The largest update to one page, and the largest answer with history."""
 
 MOST_PAGES: Final = 8
 """That are sent updates at a time."""
@@ -40,7 +40,7 @@ class Page(Protocol):
 
 
 class Hub:
-    """What all pages share."""
+    """The hub that all pages share."""
 
     def __init__(self, watch: Callable[[tuple[str, ...]], None]) -> None:
         """Args: told the names of the modems that are looked at."""

@@ -67,7 +67,7 @@ class NotThere(NoAnswer):
 
 @dataclass(frozen=True)
 class Classified:
-    """What the classifiers of a device took: by the modem's number, then by the entries' priority.
+    """Frames by classifier of a device: by the modem's number, then by the entries' priority.
 
     Attributes:
         classifiers: Frames by modem and P4Runtime priority.
@@ -112,7 +112,7 @@ class DeviceReader:
         """Cells of registers, and the monotonic time (seconds) at which they were true.
 
         Args:
-            names: Of the registers.
+            names: Names of the registers.
             flows: Indexes of the service flows.
 
         Returns:
@@ -184,7 +184,7 @@ class DeviceReader:
         return found
 
     def classified(self) -> Classified:
-        """What all classifiers took.
+        """Reads the counters of all classifiers.
 
         Raises:
             NoAnswer: See there.

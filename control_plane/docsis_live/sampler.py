@@ -33,12 +33,12 @@ _EVERY_SECOND: Final = 10
 
 _RETRY_SECONDS: Final = 1.0
 _UNKNOWN: Final = (None,) * 7
-"""What registers would tell, of a target that does not let them be read."""
+"""Stands for the registers of a target that does not let them be read."""
 
 
 @dataclass(frozen=True)
 class Update:
-    """What was seen at one moment; texts are JSON.
+    """The observations of one moment; texts are JSON.
 
     Attributes:
         number: Updates before it.
@@ -92,7 +92,7 @@ class Sampler:
         self._thread.start()
 
     def refresh(self) -> None:
-        """What there is may have changed just now: look for it with the next update."""
+        """Has the next update look for changes of the system."""
         self._refresh = True
 
     def end(self) -> None:
@@ -109,7 +109,7 @@ class Sampler:
             due += INTERVAL_SECONDS if update.system is not None else _RETRY_SECONDS
             now = time.monotonic()
             if due < now:
-                # What was missed is not made up for: a page shows what is.
+                # Missed updates are not made up for: a page shows the present.
                 due = now + INTERVAL_SECONDS / 2
             self._ended.wait(due - now)
         if self._sight is not None:
@@ -166,7 +166,7 @@ class _Sight:
             reader.close()
 
     def look(self, number: int, watched: Sequence[str]) -> Update:
-        """What there is to be seen now."""
+        """Looks at the system as it is now."""
         troubles: list[str] = []
         rows: dict[str, bytes] = {}
         parts: dict[str, bytes] = {}

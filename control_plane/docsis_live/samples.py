@@ -30,8 +30,9 @@ COLUMNS: Final = (
     "peak_bps",
     "target_ms",
 )
-"""What is provisioned is in each row, so that curves have the limits of their own time. Rates are
-means since the row before; drops are frames since the device was provisioned."""
+"""The columns of a sample. Provisioned values are in each row, so that curves have the limits of
+their own time. Rates are means since the row before; drops are frames since the device was
+provisioned."""
 
 _WRAP: Final = 1 << 32
 _HALF: Final = 1 << 31
@@ -61,11 +62,11 @@ class Books:
         return _ahead(self.enqueued, self.dequeued)
 
     def offered_bps(self, before: "Books | None") -> int | None:
-        """What came into the queue since then, bit/s; None where nobody knows."""
+        """The rate into the queue since `before`, bit/s; None where nobody knows."""
         return None if before is None else self._rate(before, self.enqueued, before.enqueued)
 
     def sent_bps(self, before: "Books | None") -> int | None:
-        """What left the queue since then, bit/s; None where nobody knows."""
+        """The rate out of the queue since `before`, bit/s; None where nobody knows."""
         return None if before is None else self._rate(before, self.dequeued, before.dequeued)
 
     def _rate(self, before: "Books", count: int, count_before: int) -> int | None:

@@ -15,7 +15,7 @@ from docsis_live.system import System
 
 _FLOWS_A_READ: Final = 64
 _REASONS: Final = 3
-"""Of drops: by queue management, full buffers, and too long."""
+"""How many reasons of drops there are: queue management, full buffers, and too long a frame."""
 
 _SWEEP_SECONDS: Final = 0.5
 """The service flows of a device are gone through once in this time at the most."""
@@ -47,7 +47,7 @@ class Summary:
         """Reads the next part of each device.
 
         Args:
-            readers: Of the devices, by name.
+            readers: Readers of the devices, by name.
             now: A monotonic clock, seconds.
 
         Raises:

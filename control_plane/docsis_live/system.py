@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What there is to be seen of a system: made of the controller's status, and read-only after."""
+"""The visible parts of a system: made of the controller's status, and read-only after."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -59,14 +59,14 @@ class System:
         return self.modems[modem].service_flows[:MOST_FLOWS]
 
     def channel_bps(self, flow: ServiceFlow) -> int | None:
-        """What the channel carries in the service flow's direction, bit/s; None: as the link."""
+        """The channel's rate in the service flow's direction, bit/s; None: as the link."""
         channel = self.status.channel
         if channel is None:
             return None
         return channel.upstream_bps if flow.direction == "upstream" else channel.downstream_bps
 
     def flow_name(self, device_id: int, queue_id: int) -> FlowName | None:
-        """What an upstream service flow is called; None where there is none."""
+        """The name of an upstream service flow; None where there is none."""
         return self._names.get((device_id, queue_id))
 
     @cached_property
@@ -137,7 +137,7 @@ def _words(match: Mapping[str, str]) -> str:
 
 
 def priorities(flow: ServiceFlow) -> Iterable[tuple[int | None, int | None]]:
-    """Of the classifiers that are shown: reference, and P4Runtime's priority of the entries."""
+    """Yields the reference and the P4Runtime priority of each classifier that is shown."""
     for one in (flow.classifiers or ())[:MOST_CLASSIFIERS]:
         if one.reference is None or one.rule_priority is None:
             yield None, None

@@ -84,10 +84,10 @@ def state(name: str = "us1", device_id: int = 1, queue_id: int = 1) -> Any:
 
 
 def told(world: World, name: str = "us1") -> Any:
-    """What a channel of a world tells of itself, docsis.mac.v1.ChannelState."""
+    """Reads the state of a channel of a world, docsis.mac.v1.ChannelState."""
     return mac.ChannelState.FromString(world.channel_state(name))
 
 
 def answer(*states: Any) -> Any:
-    """What a switch with these channels answers."""
+    """Makes the answer of a switch with these channels."""
     return mac.GetResponse(now_ns=61_200_000_000, channels=states)

@@ -100,7 +100,7 @@ class FakeSwitch:
         self.forget()
 
     def forget(self) -> None:
-        """What a restart forgets."""
+        """Forgets everything that a restart forgets."""
         self.started = time.monotonic_ns()
         self.cookie: int | None = None
         self.registers: dict[tuple[str, int], int] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every law decides over some hundred ticks of anything, as hashes of the bits.
+"""Hashes the decisions of every law over some hundred ticks of random input, bit by bit.
 
 A program, too: it prints the hashes as JSON.
 """
@@ -96,7 +96,7 @@ def history(managements: Sequence[QueueManagement], seed: int) -> str:
 
 
 def hashes() -> dict[str, str]:
-    """Of each law with one service flow and with some, and of all laws together."""
+    """Hashes each law's results with one service flow and with several, and all laws' together."""
     found = {}
     every: tuple[QueueManagement, ...] = EVERY
     for number, management in enumerate(every):

@@ -46,7 +46,7 @@ class Page:
         self.do(f"document.querySelector({json.dumps(selector)}).click()")
 
     def text(self, selector: str) -> str:
-        """What it says."""
+        """The element's text."""
         text: str = self.js(f"document.querySelector({json.dumps(selector)}).textContent")
         return text
 
@@ -79,12 +79,12 @@ class Page:
         return values
 
     def curve(self, column: str) -> list[float]:
-        """What a curve is drawn of."""
+        """The values of which a curve is drawn."""
         values: list[float] = self.js(f"Array.from(live.shown()[{json.dumps(column)}])")
         return values
 
     def failures(self) -> list[str]:
-        """What the browser complains of."""
+        """The browser's errors."""
         return [
             one["message"] for one in self.driver.get_log("browser") if one["level"] == "SEVERE"
         ]
@@ -142,7 +142,7 @@ class LivePage:
 
     @property
     def token(self) -> str:
-        """Who has it may act."""
+        """The token: whoever has it may act."""
         return self.address.partition("#token=")[2]
 
 

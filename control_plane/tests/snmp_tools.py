@@ -20,7 +20,7 @@ _ENDS = "No more variables"
 
 @dataclass(frozen=True)
 class Seen:
-    """What a program said.
+    """The output of a program.
 
     Attributes:
         returncode: Its exit code.

@@ -162,7 +162,7 @@ def test_an_entry_stays_when_others_come_and_go() -> None:
 
 
 def field_values(frame: Frame) -> dict[str, int]:
-    """What the pipeline sees of a frame (docs/p4-contract.md, "Tables")."""
+    """The values that the pipeline has for a frame (docs/p4-contract.md, "Tables")."""
     encapsulation, carried = frame.carries
     values = {
         "dst_mac": frame.destination,
@@ -202,7 +202,7 @@ def meets(condition: MatchValue, value: int) -> bool:
 
 
 def look_up(entries: tuple[TableEntry, ...], modem: int, frame: Frame) -> TableEntry | None:
-    """What a P4 table makes of the entries, in whatever order they were written."""
+    """Looks a frame up in the entries as a P4 table does, in whatever order they were written."""
     values = field_values(frame) | {"modem": modem}
     found = [
         entry
@@ -215,7 +215,7 @@ def look_up(entries: tuple[TableEntry, ...], modem: int, frame: Frame) -> TableE
 @given(draw=st.randoms(use_true_random=False), size=st.integers(1, 64))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_generated_sets_against_the_reference(draw: Random, size: int) -> None:
-    # Of the references 1 to 5 the service flow 5 is not there.
+    # Classifiers refer to 1 to 5, but there is no service flow 5.
     flows = {reference: 10 + reference for reference in range(1, 5)}
     sets = {modem: classifier_set(draw, size, range(1, 6)) for modem in (1, 2)}
     entries = tuple(

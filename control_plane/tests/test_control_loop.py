@@ -90,7 +90,7 @@ async def test_the_law_is_told_what_was_missed(
     until: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Of the interval that an update began in, whatever it was late and however many it missed."""
+    """An update tells the law its own interval, however late it is and however many it missed."""
     told: list[int] = []
     law = loop.controlled.law
     update = law.update

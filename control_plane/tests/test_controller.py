@@ -81,7 +81,7 @@ async def test_computes_the_law(running: Any, until: Any) -> None:
         # 0.25 * (40 ms - 10 ms) / 2048, in Q4.28, for the first interval, and / 512 and so on for
         # those that the machine may have let pass without an update.
         samples = system.record.samples
-        # Of what each update wrote, as the registers have gone on when a late loop looks at them.
+        # Samples have what each update wrote; the registers have gone on when a late loop looks.
         burst = samples["burst_allowance"]
         assert 0 < burst.max() <= 126_000 or system.record.missed >= 8
         assert not samples["drop_prob"][burst > 0].any()

@@ -151,7 +151,7 @@ def test_another_algorithm_starts_afresh(
 
 
 def test_the_pipelines_transitions_stay_acknowledged_under_another_law() -> None:
-    """What happened before the change is no burst when DOCSIS-PIE comes back."""
+    """A change before DOCSIS-PIE comes back does not count as a burst."""
     device = Device(DocsisPie(), DocsisPie())
     settings, _ = device.tick(0, data_state=(4 << 2) | Status.QUIESCENT)
     assert (settings.control_state >> 2).tolist() == [4, 4]

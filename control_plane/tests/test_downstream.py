@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a topology says of its downstream channel, and what the CMTS's port is told of it."""
+"""A topology's downstream channel, and the settings of the CMTS's port that come of it."""
 
 from pathlib import Path
 

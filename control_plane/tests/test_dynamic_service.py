@@ -51,7 +51,7 @@ def entries(switch: Any, table: str) -> list[Any]:
 
 
 def everything(system: Any) -> tuple[object, ...]:
-    """What both devices were told, and the deployment."""
+    """Everything that both devices were told, and the deployment."""
     return (
         [dict(switch.tables) for switch in (system.modem, system.cmts)],
         [
@@ -72,7 +72,7 @@ def everything_but_queues(system: Any) -> tuple[object, ...]:
 
 async def test_a_flow_and_its_rule_are_added(running: Any) -> None:
     async with running() as system:
-        # Of another that had the index.
+        # Another service flow has left these at the index.
         for name in ("sf_enqueued_bytes", "aqm_data_state", "aqm_drop_prob"):
             system.modem.registers[name, 2] = 77
         system.modem.counters["sf_received", 2] = (5, 500)

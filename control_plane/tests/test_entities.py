@@ -192,7 +192,7 @@ def test_updates_undo_each_other(program: Pipeline) -> None:
 
 
 def apply(state: dict[bytes, bytes], updates: list[tuple[Any, str]]) -> dict[bytes, bytes]:
-    """What a strict target makes of them."""
+    """Applies updates as a strict target does."""
     for update, _ in updates:
         message = p4r.TableEntry()
         message.CopyFrom(update.entity.table_entry)

@@ -21,7 +21,7 @@ def bucket_of(ns: int) -> int:
 
 
 def counted(late_ns: list[int], jumps: int = 0, bound_ns: int = 20_000_000) -> Lateness:
-    """What a switch tells after such lateness."""
+    """Makes the answer of a switch after such lateness."""
     buckets = Counter(map(bucket_of, late_ns))
     return Lateness(
         tuple(sorted(buckets.items())), max(late_ns, default=0), bound_ns, jumps, jumps * 1000

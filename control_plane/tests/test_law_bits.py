@@ -31,7 +31,7 @@ EXACT = {
     # What is rounded as IEEE 754 has it, or not at all.
     *("absolute", "add", "divide", "multiply", "sqrt", "subtract"),
     *("clip", "maximum", "minimum", "rint", "logical_and", "logical_not", "logical_or"),
-    # Of bools.
+    # These take bools.
     *("all", "any", "count_nonzero"),
 }
 

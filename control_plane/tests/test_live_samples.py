@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the live page makes of registers, and how little it keeps of it."""
+"""The live page's samples of registers, and the little memory that they take."""
 
 import json
 from dataclasses import dataclass, field, replace

@@ -126,7 +126,7 @@ def test_entries_of_each_algorithm(topology: Topology) -> None:
     pie_002 = entry(deploy(topology, Preset.PIE_002), "FrameEgress.pie_002.parameters")
     assert pie_002.params == {"dq_threshold": 16, "max_burst": 142_000}
     red = entry(deploy(topology, Preset.ADAPTIVE_RED), "FrameIngress.adaptive_red.parameters")
-    # Of a buffer of 625,000 bytes.
+    # The thresholds are parts of a buffer of 625,000 bytes.
     assert red.params == {
         "min_threshold": 31_250,
         "max_threshold": 312_500,

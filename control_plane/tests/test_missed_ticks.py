@@ -233,7 +233,7 @@ def test_a_second_is_made_up_for() -> None:
 
 
 def test_a_tick_that_is_late_because_of_a_change_is_made_up_for() -> None:
-    """Of the service flows that were there; one that came has no past."""
+    """Only service flows that were there are made up for; one that has just come has no past."""
     flows = [flow(1, DocsisPie()), flow(2, DocsisPie())]
     law, whole = DeviceLaw(flows[:1]), DeviceLaw(flows[:1])
     for one in (law, whole):

@@ -46,7 +46,7 @@ def test_the_example_s_bytes() -> None:
 
 @pytest.mark.parametrize("name", ["modem", "modem-every-key"])
 def test_golden_files(name: str) -> None:
-    """What an encoder that others wrote reads the same way; see docs/modem-configuration.md."""
+    """An encoder of others reads the files in the same way; see docs/modem-configuration.md."""
     text = (DATA / f"{name}.yaml").read_text()
     data = (DATA / f"{name}.cfg").read_bytes()
     assert to_bytes(from_yaml(text, FILE), FILE, secret=SECRET) == data

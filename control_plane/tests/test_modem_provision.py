@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a configuration file means: defaults, service classes, what classifiers match."""
+"""The meaning of a configuration file: defaults, service classes, matches of classifiers."""
 
 from ipaddress import IPv6Network
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is refused in the YAML of a modem: file, line, key, TLV and why."""
+"""Refusals of a modem's YAML: file, line, key, TLV and why."""
 
 import json
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a configuration file says of an upstream service flow's grants, with every default."""
+"""The grants of an upstream service flow in a configuration file, with every default."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +22,7 @@ GRANTS = (
 
 
 def scheduled(keys: str) -> Scheduling:
-    """Of a service flow with these keys, read from YAML and from the bytes that come of it."""
+    """Reads a service flow with these keys from YAML, and from the bytes that are made of it."""
     text = (
         "upstream_service_flows:\n  - {service_flow_reference: 1, qos_parameter_set_type: 7"
         f"{', ' + keys if keys else ''}}}\n"

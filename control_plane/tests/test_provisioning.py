@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a topology turns into."""
+"""The deployment that a topology turns into."""
 
 import dataclasses
 from pathlib import Path

@@ -124,7 +124,7 @@ def test_the_first_readings_are_no_interval() -> None:
 
 @given(st.integers(1, 10_000))
 def test_an_idle_service_flow_keeps_a_stale_estimate(ticks: int) -> None:
-    """What 000 leaves for future study; the first busy interval heals an estimate too low."""
+    """A stale estimate, which 000 leaves for future study, is healed by the first busy interval."""
     flow = Tracker()
     flow.tick(0, 0, 1)
     for _ in range(10):
@@ -264,7 +264,7 @@ def rms(estimates: Iterator[tuple[float, float]]) -> float:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_tracks_the_capacity_of_the_figures(seed: int) -> None:
-    """With whole MAPs in an interval, as the paper counts what MAPs grant."""
+    """Intervals hold whole MAPs, as the paper counts what MAPs grant."""
     ours = rms(tracked_estimates(seed))
     assert ours < 0.02
     # PIE measures from within one burst to within another: figures 11 and 12.

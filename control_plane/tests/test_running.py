@@ -32,7 +32,7 @@ ADDED = Change(
 
 
 class Refusing:
-    """What a handler of the fake switch refuses with."""
+    """The refusal of a handler of the fake switch."""
 
     async def abort(self, code: grpc.StatusCode, details: str) -> None:
         raise Failed(code, details, [])
@@ -125,7 +125,7 @@ def with_added(before: Deployment) -> Deployment:
 
 
 def history(pipeline: Pipeline, deployment: Deployment) -> list[Any]:
-    """What becomes of a device in a while, with a service flow added in the middle."""
+    """The history of a device with a service flow added in the middle."""
     world = World(pipeline)
     running = pushed(world, pipeline, deployment)
     seen = []

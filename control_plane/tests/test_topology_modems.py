@@ -79,7 +79,7 @@ def test_short_forms_are_written_out(street: Topology) -> None:
     assert [host.name for host in street.modems[1].hosts] == ["home2h1", "home2h2"]
     assert str(street.modems[1].hosts[1].ip) == "10.0.2.2/16"
     assert street.modems[2].hosts[0].mac == "02:00:01:00:03:01"
-    # Of YAML and of the binary file that was made of it.
+    # One is from YAML, the other from the binary file that was made of it.
     assert street.modems[0].configuration is not None
     assert street.modems[3].configuration is not None
     yaml, binary = street.modems[0].configuration, street.modems[3].configuration

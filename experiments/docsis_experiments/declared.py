@@ -22,12 +22,12 @@ def modules(package: str, path: Iterable[str]) -> Iterator[ModuleType]:
 
 
 def declared(package: str, path: Iterable[str], name: str) -> Iterator[Any]:
-    """What each module of a package has under a name, in the order of the modules' names.
+    """Yields what each module of a package has under a name, in the order of the names.
 
     Args:
         package: Its full name.
         path: Its `__path__`.
-        name: Of what every module has.
+        name: Name that every module has.
 
     Raises:
         TypeError: A module has nothing of the name.

@@ -46,7 +46,7 @@ def given(
     draws: Callable[[Draws], Mapping[str, object]] | None = None,
     compute: Callable[[Computation], Mapping[str, float]] | None = None,
 ) -> Given:
-    """What came of a row's works, if they came to what these say."""
+    """Makes the results of a row's works, as these say."""
     found = Given()
     for work in row.works(asked):
         match work:

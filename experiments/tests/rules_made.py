@@ -61,7 +61,7 @@ def made_rule(*parts: Part, **keys: object) -> Rule:
 
 
 def seeds(values: Sequence[float]) -> Seeds:
-    """Of seeds 1, 2, 3 and so on."""
+    """Gives the values to seeds 1, 2, 3 and so on."""
     return Seeds(dict(enumerate(values, 1)))
 
 

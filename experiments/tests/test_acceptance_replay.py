@@ -19,7 +19,7 @@ from docsis_testbed.paths import RUN_STATE
 
 
 def report(**changes: Any) -> dict[str, Any]:
-    """What the switch says of a recording that is the same."""
+    """Makes the switch's report of a recording that is the same."""
     counts = dict.fromkeys((key for _, key in replay._ROWS), 7)
     said = {
         "file": "/somewhere/cm1.rec", "device_id": 1, "ended": "stopped",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a newcomer adds as one file is found by everything: a metric, a kind of traffic.
+"""A newcomer's one file is found by everything: a metric, a kind of traffic.
 
 The package is copied, the file is put where docs/architecture.md says, and an experiment is run in
 virtual time by the copy, in a process of its own. Nothing else of the copy is changed.

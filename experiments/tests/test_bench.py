@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a benchmark shows while it runs, and what it waits for."""
+"""The display of a running benchmark, and what the benchmark waits for."""
 
 from __future__ import annotations
 

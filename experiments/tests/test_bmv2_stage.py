@@ -77,7 +77,7 @@ def test_repetitions_are_refused() -> None:
 
 
 def test_nothing_is_taken_off_for_delays_that_are_not_there() -> None:
-    """What comes from a server has the topology's round-trip time on its way, but not here."""
+    """A server's traffic has the topology's round-trip time on its way, but not here."""
     loaded = load(TOPOLOGIES / "scenarios" / "latency-under-load.yaml")
     down = loaded.scenario.model_copy(update={"direction": "downstream"})
     assert max(flow.propagation_ms for flow in plan_for(down, loaded.topology).flows) == 100

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which packets are looked at, and how both ends are put together."""
+"""Packets are sampled, and both ends of their way are put together."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def packet(
 
 
 def accepted(program: Sequence[Instruction], data: bytes) -> int:
-    """What a program of the classic packet filter answers, by the rules of bpf(4)."""
+    """Runs a program of the classic packet filter by the rules of bpf(4)."""
     at, accumulator = 0, 0
     while True:
         code, met, missed, value = program[at]

@@ -202,7 +202,7 @@ def test_report_opens_offline_and_can_be_written_again(tmp_path: Path) -> None:
     [folder] = [path for path in tmp_path.iterdir() if path.is_dir()]
     (folder / "report.html").unlink()
     page = report.write(folder).read_text()
-    # Of a load no packet is looked at, so there is one figure.
+    # No packet of a load is looked at, so there is one figure.
     assert page.count("data:image/png;base64,") == 1
     assert page.index("What must hold in every run does not") < page.index("<h2>")
     for words in ("gold, 1 (primary)", "-10.00", "by -10.00%", "Without traffic: service flow 3"):

@@ -110,7 +110,7 @@ def test_shown_are_the_consecutive_maps_in_which_most_happens() -> None:
     every = maps(0, 0, 3, 0, 4, 0, 0, 2, 0)
     assert [one.number for one in channel_maps.shown(every, 3)] == [2, 3, 4]
     assert channel_maps.shown(every[:2], 3) == every[:2]
-    # Of equal ones the first.
+    # Among equal ones the first are shown.
     assert channel_maps.shown(maps(0, 0, 0), 2) == maps(0, 0)
 
 

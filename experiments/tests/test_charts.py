@@ -32,7 +32,7 @@ EVIL = '</script><img src="http://x">'
 
 
 class Read(HTMLParser):
-    """What a browser would run and load."""
+    """Reads the scripts and links of a page as a browser would."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

@@ -285,7 +285,7 @@ def many(folder: Path, delay: Delay, maker: str = "seeds", count: int = 6, **cha
 
 
 def by_seed(label: str, number: int) -> float:
-    """Of which seeds differ by much more than what is compared."""
+    """Values whose difference from seed to seed is much more than that of what is compared."""
     return (50.0 if label == "tail" else 20.0) + 10.0 * number
 
 

@@ -106,7 +106,7 @@ def line(figure: Figure, name: str, panel: int = 0) -> Line:
 
 
 def within(found: Line, share: float) -> float:
-    """Where a distribution has a share."""
+    """The value at which a distribution has a share."""
     return next(x for x, y in zip(found.x, found.y, strict=True) if y >= share)
 
 

@@ -42,7 +42,7 @@ def test_below_ten_runs_it_is_students(count: int, p975: float) -> None:
 def test_from_ten_runs_on_it_is_the_bootstraps() -> None:
     values = np.random.default_rng(4).lognormal(3, 0.5, 30)
     drawn = np.random.default_rng(1).integers(30, size=(10_000, 30))
-    # Of the values in their order, for which of them is which run says nothing.
+    # The values are sorted, because the order of the runs says nothing.
     expected = np.percentile(np.median(np.sort(values)[drawn], axis=1), (2.5, 97.5))
     found = estimate(list(values))
     assert found.interval is not None

@@ -218,7 +218,7 @@ def test_no_event_means_none_in_any_run(measured: Seeds, expected: Verdict) -> N
 
 @pytest.mark.parametrize(("hits", "expected"), [(0, R), (1, C), (20, C)])
 def test_no_event_among_runs(hits: int, expected: Verdict) -> None:
-    """Of none Wilson's interval is not 0, and yet there is no event."""
+    """Wilson's interval of no hit at all is not 0, and yet there is no event."""
     part = made_part(
         interval=IntervalKind.SHARE, no_event=True, reproduced=band(at_least=0, at_most=0)
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What steady traffic sends and counts on the loopback interface: frames to the end of the CRC."""
+"""Steady traffic on the loopback interface is sent and counted in frames to the end of the CRC."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ BUCKET: Final = 3e6
 BACKLOG: Final = 250e3
 AT_PEAK_MS: Final = 80.0
 AT_SUSTAINED_MS: Final = 100.0
-"""What the backlog takes at 25 and at 20 Mbit/s."""
+"""Time that the backlog takes at 25 and at 20 Mbit/s."""
 
 CHANGE: Final = 5.0
 

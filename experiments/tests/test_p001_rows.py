@@ -83,7 +83,7 @@ class Made:
 
 
 Values = Callable[[str, Unit, str], Mapping[str, float]]
-"""Of a manager, a unit and a group: what is other than usual."""
+"""Maps a manager, a unit and a group to what is other than usual."""
 
 
 def usual(manager: str, unit: Unit, group: str) -> Mapping[str, float]:

@@ -25,7 +25,7 @@ PAYLOAD = 1460 / FRAME
 def played(setting: Setting, folder: Path) -> Outcome:
     outcome = play(setting.unit(Level.SMOKE, Reading.FIRST, 901), folder)
     assert not outcome.withheld
-    # Of the one queue: all of it is in its sums.
+    # The sums are those of the one queue.
     counters = outcome.counters
     dropped = sum(count for name, count in counters.items() if name.startswith("sf_drop"))
     queued = counters["sf_received"] - counters["sf_forwarded"] - dropped

@@ -84,7 +84,7 @@ class Made:
 
 
 Value = Callable[[str, dict[str, Any]], float]
-"""Of a run's label, and of a quantity as JSON or {"metric": "goodput", "of": [group]}."""
+"""Maps a run's label and a quantity (JSON, or {"metric": "goodput", "of": [group]}) to a value."""
 
 
 def outcome(unit: Unit, value: Value) -> Outcome:
@@ -142,7 +142,7 @@ def number(found: Measured) -> float:
 
 
 def verdict(name: str, part: str, found: Mapping[str, Measured]) -> Verdict:
-    """Of a part of a row, at the level of study."""
+    """Judges a part of a row at the level of study."""
     [registered] = [one for one in RULES[name].judged_at(1, Place.STUDY) if one.name == part]
     measured = found[part]
     return place(registered, measured, estimate(measured, 0.95), without_mac=False)[0]
@@ -610,7 +610,7 @@ def test_a_video_gives_way(fall: float, back: float, verdicts: tuple[Verdict, ..
         during = quantity.get("during")
         match quantity["metric"]:
             case "rate-fall":
-                # Of 600 s, in seconds after 30 s of ramp-up.
+                # The spans are of 600 s, in seconds after 30 s of ramp-up.
                 assert during == {"start": "150 s", "end": "180 s"}
                 return fall
             case "rate-return":

@@ -100,7 +100,7 @@ def test_a_response_that_did_not_come_took_until_the_end_at_least() -> None:
 
 
 def acknowledged(*flows: tuple[list[float], list[float]]) -> RunRecord:
-    """Of each flow when acknowledgements were sent and when they came, milliseconds; NaN: never."""
+    """Makes a record of each flow's acknowledgements: sent and came, ms; NaN for never."""
     found = [Packets(np.array(sent) / 1e3, np.array(came) - np.array(sent)) for sent, came in flows]
     return record(acknowledgements={"p2p": found})
 

@@ -55,7 +55,7 @@ def _small_networks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 Values = Callable[[Unit, str], float]
-"""Of a unit and a metric."""
+"""Maps a unit and a metric to a value."""
 
 
 def label(unit: Unit) -> list[str]:

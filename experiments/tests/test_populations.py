@@ -287,8 +287,11 @@ def test_other_seeds_are_other_subscribers() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_channels_part_is_that_of_runs(name: str, write: Write) -> None:
-    """Of eight distances, because requests in turn keep step with MAPs where grants have no random
-    place: then each is off by up to half a MAP, and the mean of eight by a quarter at the most."""
+    """The bound is that of the mean of eight distances.
+
+    Where grants have no random place, requests in turn keep step with MAPs, so that each is off by
+    up to half a MAP, and the mean of eight by a quarter at the most.
+    """
     population = load(
         write(
             (("upstream_channel",), name),

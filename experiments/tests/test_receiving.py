@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What receivers count of the datagrams that come to their sockets."""
+"""Receivers count the datagrams that come to their sockets."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def test_runs_are_compared_within_a_seed(loaded: Loaded) -> None:
     assert order.values == (1.0,) * 10
     order = judge(loaded.scenario, made(loaded, seeds, [s + 1 for s in seeds]))[1]
     assert order.verdict is Verdict.CONTRADICTED
-    # Of the same values in another order the differences are all over the place.
+    # With the same values in another order the differences are all over the place.
     order = judge(loaded.scenario, made(loaded, seeds[::-1], seeds))[1]
     assert order.verdict is Verdict.UNDECIDED
 

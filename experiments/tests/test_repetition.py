@@ -50,7 +50,7 @@ class ToldStage:
     def __init__(self, delay: Delay = steady) -> None:
         self.delay = delay
         self.changes: dict[int, dict[str, Any]] = {}
-        """Of the records, by how many were made before."""
+        """Changes to the records, by how many were made before."""
         self.played: list[str] = []
         self.stopped_at = 10**9
         self.open = 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user asks for, and what is refused in a sentence."""
+"""Requests of users are taken, or refused in a sentence."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is calibrated on trial seeds: the search, and what it plays."""
+"""Calibrations on trial seeds: the search, and what it plays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from docsis_experiments.reproduction.calibrations.web_round_trip import (
 )
 from docsis_experiments.reproduction.making import Done
 from docsis_experiments.reproduction.row import TRIAL_SEEDS, Run
-from docsis_experiments.reproduction.sensitivities import game_latency
+from docsis_experiments.reproduction.sensitivities import collisions, game_latency
 from docsis_experiments.reproduction.settings.p000_managers import Manager
 from docsis_experiments.reproduction.shelf import Shelf
 from docsis_experiments.runs.store import Store
@@ -48,6 +48,13 @@ def test_sensitivity_runs_are_different_and_on_trial_seeds() -> None:
     assert {run.unit.seed for run in runs} == set(game_latency.SEEDS) <= set(TRIAL_SEEDS)
     assert len({(run.unit, run.label) for run in runs}) == len(runs)
     assert len({run.unit for run in runs}) == len(runs) == 2 * len(game_latency.VARIANTS)
+
+
+def test_collisions_are_looked_for_on_trial_seeds_and_each_variant_is_its_own_run() -> None:
+    runs = collisions.works()
+    assert {run.unit.seed for run in runs} == set(collisions.SEEDS) <= set(TRIAL_SEEDS)
+    assert len({(run.label, run.unit.seed) for run in runs}) == len(runs)
+    assert len({run.unit for run in runs}) == 2 * len(collisions.VARIANTS) * len(collisions.MODEMS)
 
 
 def test_what_a_trial_plays_is_kept_and_a_failure_is_told(

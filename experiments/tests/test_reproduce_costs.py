@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What works cost: what is known of them first, and then what follows from others."""
+"""Costs of works: what is known of them first, and then what follows from others."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What rows ask for is made once, kept, and made again only where it has to be."""
+"""Works of rows are made once, kept, and made again only where they have to be."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from docsis_experiments.runs.store import ASIDE, Store
 from docsis_testbed.errors import TestbedError
 
 _NUMBERS = itertools.count()
-"""Of folders: two of one second would be the same."""
+"""Numbers for folders: two of one second would have the same name."""
 
 FIRST = ("000-A1", "000-A2", "000-B1")
 """Rows that can be made."""
@@ -75,7 +75,7 @@ def console() -> Console:
 
 @pytest.fixture(scope="module")
 def smoked(tmp_path_factory: pytest.TempPathFactory, rows: dict[str, Row]) -> Path:
-    """What a run at `smoke` keeps."""
+    """Runs the rows at `smoke`, and gives the folder of what is kept."""
     folder = tmp_path_factory.mktemp("kept")
     with pytest.MonkeyPatch.context() as patched:
         toy_package.__wrapped__(patched)  # type: ignore[attr-defined]

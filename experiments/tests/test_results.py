@@ -314,7 +314,7 @@ def test_lost_replies_are_no_loss() -> None:
     assert loss_percent(whole) == pytest.approx(2.0)
     assert statistic("max", whole.delays) == 10.0
     assert whole.sent_s[1] == pytest.approx(0.02)
-    # Of a hundred more the reply was lost: they arrived, but nobody knows when.
+    # A hundred more lost their replies: they arrived, but nobody knows when.
     some = delay.copy()
     some[100:200] = np.nan
     fewer = one_run.packets_of_call(Probes(sent, some, arrived, sent.size - 1), start_ns, 1.0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which rooms may not know which."""
+"""Packages that must not know each other."""
 
 from __future__ import annotations
 

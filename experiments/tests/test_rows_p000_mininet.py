@@ -41,7 +41,7 @@ ASKED: Final = Asked(Level.FULL, 1, (1, 2, 3, 4, 5))
 
 LONGEST_MINUTES: Final = 150
 SECONDS_AROUND: Final = 15
-"""Of a run beside its own time: what is built, and let go."""
+"""Time of a run beside its own: the system is built, and taken down."""
 
 
 def runs(name: str) -> list[Run]:

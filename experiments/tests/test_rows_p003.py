@@ -93,7 +93,7 @@ def test_arms_are_of_the_same_subscribers() -> None:
 
 
 Values = Callable[[Modems, int, str], tuple[float, float, float, float]]
-"""Of an arm, a test and its tier: idle, mean, maximum and goodput."""
+"""Maps an arm, a test and its tier to idle, mean, maximum and goodput."""
 
 
 @dataclass

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs are called where people read of them: names, and no slugs."""
+"""Runs have names where people read of them, and no slugs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an outcome depends on is what is imported to make it, and nothing else."""
+"""An outcome depends on what is imported to make it, and on nothing else."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def four(tmp_path_factory: pytest.TempPathFactory) -> list[Unit]:
 
 @pytest.fixture(scope="module")
 def played(four: list[Unit]) -> list[bytes]:
-    """What this process makes of them."""
+    """Plays the units in this process."""
     return [files.encode([play(unit)]) for unit in four]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a receiver has counted between two times."""
+"""Receivers' counts between two times."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What went wrong with the measuring of a run is told in words."""
+"""Faults in the measuring of a run are told in words."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a scenario makes its hosts do, and when."""
+"""A scenario's hosts do what it says, when it says so."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_channel_has_the_papers_order_and_covers_the_time() -> None:
 def sub_queue(
     source: str, destination: str, protocol: int, ports: tuple[int, int], queues: FlowQueues
 ) -> int:
-    """Where p4src/include/flow_queue.p4 puts a session over IPv4."""
+    """The sub-queue that p4src/include/flow_queue.p4 gives a session over IPv4."""
     fields = struct.pack("!H", 0x0800)
     fields += IPv4Address(source).packed + IPv4Address(destination).packed + bytes(32)
     fields += struct.pack("!BHH", protocol, *ports)

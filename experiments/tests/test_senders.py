@@ -112,7 +112,7 @@ def test_what_a_full_path_holds_back_is_not_sent_after_the_end(kind: Kind, reads
             running.join(PATIENCE)
             assert not running.is_alive(), "the sender waits for its receiver after its end"
             if reads:
-                # Of what was in the sender's buffer nothing comes any more.
+                # Nothing more of the sender's buffer arrives.
                 connection.settimeout(PATIENCE)
                 with pytest.raises(ConnectionResetError):
                     drain(connection)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `docsis-p4 list` knows: all that is shipped, and broken files beside it."""
+"""`docsis-p4 list` knows all that is shipped, and tells of broken files beside it."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ MOST_SECONDS = 120.0
 
 
 def until(what: str, happened: Callable[[], Any]) -> Any:
-    """What `happened` gives once it gives something."""
+    """Calls `happened` until it gives something, and returns that."""
     end = time.monotonic() + MOST_SECONDS
     while time.monotonic() < end:
         if found := happened():
@@ -151,7 +151,7 @@ def some(tmp_path_factory: pytest.TempPathFactory) -> list[Unit]:
 
 
 def bits(played: Iterator[Played]) -> dict[Unit, bytes]:
-    """What came of each unit, as it is kept."""
+    """The outcome of each unit, as it is kept."""
     found = {}
     for one in played:
         assert one.outcome is not None, one.failure

@@ -154,7 +154,7 @@ def test_a_kept_connection_and_a_rate_in_virtual_time(tmp_path: Path) -> None:
     # A file of 1 MB is there in less than a second, and the next one comes two seconds later.
     kept = "{name: ftp, kind: transfer, size: 1 MB, pause: 2 s, connection: kept}"
     [received] = only(tmp_path, kept).received["ftp"].flow_bytes.values()
-    # Of 15 s each file has 2 s, and at 25 Mbit/s and less a third of one.
+    # Each file has 2 s of the 15 s, and a third of a second at 25 Mbit/s and less.
     assert 5 <= received[-1] / 1e6 <= 7
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which runs are valid, which get a verdict, and how switches and the machine are asked."""
+"""Validity of runs, runs that get a verdict, and how switches and the machine are asked."""
 
 from __future__ import annotations
 

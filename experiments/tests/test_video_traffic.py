@@ -197,7 +197,7 @@ def running(command: list[str]) -> Iterator[subprocess.Popen[str]]:
 
 
 def files(tmp_path: Path) -> tuple[Path, Path, Path, Path]:
-    """Of a player of VIDEO: what it is told, its times, its segments and its samples."""
+    """The files of a player of VIDEO: what it is told, its times, its segments and its samples."""
     # Another address than that of the player's page, as in Mininet.
     server = video.VideoServer(WebServer(os.getpid(), "127.0.0.2", 18_380, "cubic"), VIDEO, 60.0)
     video.write([server], tmp_path / "servers.json")

@@ -57,7 +57,7 @@ END_S: Final = 25.0
 
 
 class Seen(NamedTuple):
-    """What a run showed.
+    """The results of a run.
 
     Attributes:
         idle: Delays of probes without load, ms.

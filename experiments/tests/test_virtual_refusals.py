@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What virtual time does not have is refused by name, in one sentence, before anything is made."""
+"""Virtual time refuses what it does not have by name, in one sentence, before anything is made."""
 
 from __future__ import annotations
 

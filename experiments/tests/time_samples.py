@@ -10,7 +10,7 @@ from docsis_experiments.measurement.timing import Timing
 
 
 def lateness(p99_ns: int, jumps: int = 0) -> Lateness:
-    """Of a switch whose p99 that is."""
+    """The lateness of a switch with this p99."""
     return Lateness(((20_000, 900), (p99_ns, 100)), p99_ns, 20_000_000, jumps, jumps * 4_500_000)
 
 
@@ -24,4 +24,4 @@ TIMERS: Final[dict[str, Any]] = {
     "realtime": {"samples": 1300, "lateness_ms": {"p50": 0.037, "p99": 0.082, "max": 0.12}},
     "other": {"samples": 1290, "lateness_ms": {"p50": 0.041, "p99": 0.23, "max": 1.6}},
 }
-"""What the machine itself did."""
+"""The machine's own timers."""

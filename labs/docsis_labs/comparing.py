@@ -25,7 +25,7 @@ class Mistake:
     """A function as somebody might write it.
 
     Attributes:
-        id: Of the mistake.
+        id: Id of the mistake.
         does: The function with this mistake, of the same arguments. It may raise: then it is not
             the one that was made.
         hint: One or two sentences.
@@ -64,7 +64,7 @@ def compared(
     Args:
         submission: Has the file.
         file: Its name.
-        function: Of the student.
+        function: The student's function.
         right: The same, right.
         cases: Arguments.
         mistakes: What it might be where it is wrong: the first that does the same in all cases,
@@ -127,7 +127,7 @@ def _same(mistake: Mistake, case: Values, answer: Any, part: str | None) -> bool
 
 
 def _difference(is_so: Any, should: Any) -> str:
-    """Where two lists begin to differ, if words about all of them would not show it."""
+    """Tells where two lists begin to differ, if words about all of them would not show it."""
     if not isinstance(is_so, list | tuple) or not isinstance(should, list | tuple):
         return ""
     if max(len(repr(is_so)), len(repr(should))) <= _LONGEST:

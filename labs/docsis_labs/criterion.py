@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is graded: criteria with points, and what each of them may find."""
+"""The criteria of grading, with their points, and the verdicts that each may find."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this machine has of what exercises need, and how to get the rest."""
+"""Looks for everything that exercises need on this machine, and says how to get what is missing."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import shutil
 from dataclasses import dataclass
 
+from docsis_labs.p4 import trial
 from docsis_labs.sandbox import sandbox
 from docsis_testbed.p4build import find_compiler
 
@@ -23,9 +24,9 @@ class Finding:
 
     Attributes:
         what: Its name.
-        found: Whether it is there.
+        found: Whether it is there and works.
         text: What was found, or how to get it.
-        needed_for: Which exercises or commands.
+        needed_for: The exercises or commands that need it.
     """
 
     what: str
@@ -35,7 +36,7 @@ class Finding:
 
 
 def findings() -> list[Finding]:
-    """Looks for everything."""
+    """Looks for everything; p4c has to compile a trial program."""
     return [_world(), _sandbox(), _compiler(), _mininet()]
 
 
@@ -63,7 +64,11 @@ def _compiler() -> Finding:
     needed = "exercises 3, 6, 7 and 8"
     if compiler is None:
         return Finding("p4c", False, P4C, needed)
-    return Finding("p4c", True, f"{compiler.command}, version {compiler.version}", needed)
+    words = f"{compiler.command}, version {compiler.version}"
+    reason = trial.why_not(compiler, sandbox.own_files())
+    if reason is None:
+        return Finding("p4c", True, f"{words}, compiles a trial program", needed)
+    return Finding("p4c", False, f"{words}, fails with a trial program ({reason}); {P4C}", needed)
 
 
 def _mininet() -> Finding:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a submission can do wrong, before its criteria are looked at or beside them."""
+"""The error for submissions that cannot be graded as they are."""
 
 from __future__ import annotations
 

@@ -21,11 +21,11 @@ LABS: Final = ROOT / "labs"
 """Has the exercises' folders."""
 
 ALL_POINTS: Final = 100
-"""Of every exercise."""
+"""The points of every exercise."""
 
 
 class Kind(StrEnum):
-    """What a student's file is."""
+    """The kind of a student's file."""
 
     PYTHON = "python"
     YAML = "yaml"
@@ -50,7 +50,7 @@ class StudentFile:
 
 @dataclass(frozen=True)
 class RunContext:
-    """Where an exercise is run.
+    """The surroundings in which an exercise is run.
 
     Attributes:
         exercise: What is run.

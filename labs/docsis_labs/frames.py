@@ -25,7 +25,7 @@ def ethernet(
 
     Args:
         payload: What follows the header.
-        ethertype: Of the payload.
+        ethertype: Ethertype of the payload.
         dst, src: MAC addresses, as numbers.
     """
     header = dst.to_bytes(6, "big") + src.to_bytes(6, "big") + ethertype.to_bytes(2, "big")

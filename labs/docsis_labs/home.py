@@ -33,14 +33,14 @@ _SAMPLE_NS: Final = 100_000_000
 
 @dataclass(frozen=True)
 class Load:
-    """What a home does, in seconds of its run.
+    """The load of a home, in seconds of its run.
 
     Attributes:
         seconds: How long the run is.
         uploads: TCP uploads, all of them CUBIC.
         start: When they begin.
         end: When they stop.
-        seed: Of all that is random.
+        seed: Seed of all that is random.
     """
 
     seconds: int
@@ -52,12 +52,12 @@ class Load:
 
 @dataclass(frozen=True)
 class Measured:
-    """What came of it.
+    """The measurements of a run.
 
     Attributes:
         sent_ns: When each packet of the call was sent, since the run began.
         returned_ns: When it was back; -1 of one that was lost.
-        goodput: Of all uploads between the start, and three seconds for it, and the end; bit/s.
+        goodput: Goodput of all uploads from three seconds after the start to the end; bit/s.
     """
 
     sent_ns: list[int]
@@ -65,7 +65,7 @@ class Measured:
     goodput: float
 
     def round_trips_ms(self, begin: float, end: float) -> npt.NDArray[np.float64]:
-        """Of the packets that were sent within these seconds and came back."""
+        """Round trips of the packets that were sent within these seconds and came back."""
         sent, returned = np.array(self.sent_ns), np.array(self.returned_ns)
         chosen = (sent >= begin * 1e9) & (sent < end * 1e9) & (returned >= 0)
         trips: npt.NDArray[np.float64] = (returned - sent)[chosen] / 1e6
@@ -125,7 +125,7 @@ def play(
             for number in range(load.uploads)
         ]
         world.sample(uploads, _SAMPLE_NS)
-        # What was sent at the end comes back, too.
+        # Packets sent at the end come back, too.
         run.run_until("playing", load.seconds + 1)
         sent, _, returned = (column(times) for times in world.probe_records(call))
         received = sum(column(world.samples(upload)["received"]) for upload in uploads)

@@ -11,7 +11,7 @@ from docsis_labs.exercise import Exercise
 from docsis_testbed.errors import TestbedError
 
 KEPT_BACK: Final = ("solution", "mistakes", "compiled", "lecturer.md", "run")
-"""What students do not get."""
+"""The files that students do not get."""
 
 
 def start(exercise: Exercise, folder: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which exercise folders are submissions for."""
+"""Finds the exercise that folders are submissions for."""
 
 from __future__ import annotations
 

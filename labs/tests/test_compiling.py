@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a compiler may use, and what a student is told of how it ended."""
+"""The limits of a compiler, and what a student is told of how it ended."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds of every exercise: its skeleton fails, its solution has all points, and each typical
-mistake gets a hint of its own."""
+"""Rules for every exercise.
+
+Its skeleton fails, its solution has all points, and each typical mistake gets a hint of its own.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `make run` of an exercise in P4 builds: its file, and what it sets on the switch."""
+"""The network that `make run` of an exercise in P4 builds: its file, and the switch's settings."""
 
 from __future__ import annotations
 

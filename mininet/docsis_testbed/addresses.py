@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the devices of a testbed answer."""
+"""The addresses at which the devices of a testbed answer."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _UNIX: Final = "unix:"
 
 
 def device_address(device: Device, target: str = "embedded") -> str:
-    """Where a device's P4Runtime server answers, as gRPC writes it.
+    """The address of a device's P4Runtime server, as gRPC writes it.
 
     A Unix socket that only root reaches: a switch does what it is told by whoever connects. A TCP
     port of the loopback interface where the topology gives the device a `grpc_port`, for
     controllers and tests that are not ours, and with BMv2, which knows nothing else.
 
     Args:
-        device: Of the topology.
+        device: Device of the topology.
         target: Name of the switch target.
     """
     if target != "embedded" or device.grpc_port is not None:

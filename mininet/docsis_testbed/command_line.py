@@ -10,7 +10,7 @@ from mininet.cli import CLI
 
 
 class Terminal:
-    """Where sentences go that come while somebody may be typing.
+    """The terminal, to which sentences go that come while somebody may be typing.
 
     Attributes:
         prompt: What stands before what is being typed; "" while nothing is read.

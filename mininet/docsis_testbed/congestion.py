@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which congestion controls the kernel offers."""
+"""The congestion controls that the kernel offers."""
 
 from __future__ import annotations
 

@@ -18,14 +18,14 @@ def how(status: int) -> str:
 
 
 def said(log: Path, since: int = 0) -> str:
-    """What a program has printed to its log behind the first `since` bytes."""
+    """Reads what a program has printed to its log behind the first `since` bytes."""
     with log.open("rb") as file:
         file.seek(since)
         return file.read().decode(errors="replace")
 
 
 def errors_of(log: Path) -> Path:
-    """Where a program's standard error goes that is kept apart from what else it prints."""
+    """The file for a program's standard error, apart from what else it prints."""
     return log.with_name(f"{log.name}.err")
 
 

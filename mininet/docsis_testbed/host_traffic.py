@@ -27,7 +27,7 @@ MOST_RUNNING: Final = 16
 
 
 class TrafficKind(StrEnum):
-    """What a host does."""
+    """The kinds of traffic that a host can make."""
 
     UPLOAD = "upload"
     DOWNLOAD = "download"
@@ -41,13 +41,13 @@ class TrafficError(Exception):
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class Order:
-    """What is asked.
+    """An order to a run about traffic.
 
     Attributes:
         do: Start traffic, end it, or tell what there is.
         modem: Whose host starts something.
         kind: What it starts.
-        id: Of what is ended.
+        id: Id of what is ended.
     """
 
     do: Literal["start", "stop", "list"]
@@ -60,7 +60,7 @@ _ORDER: Final = TypeAdapter(Order)
 
 
 def order_from(data: bytes) -> Order:
-    """What a request says.
+    """Reads an order from a request.
 
     Raises:
         TrafficError: It is none.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Ctrl-C, SIGTERM and SIGHUP do to a run: it cleans up, and is not interrupted at that."""
+"""Handles Ctrl-C, SIGTERM and SIGHUP: a run cleans up, and is not interrupted at that."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class _Keeper:
             finally:
                 os._exit(0)
         theirs.close()
-        # Who has children in another PID namespace can start no thread.
+        # A process with children in another PID namespace can start no thread.
         enter(own, CLONE_NEWPID)
         os.close(own)
         return pid, ours

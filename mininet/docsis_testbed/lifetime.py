@@ -100,7 +100,7 @@ class Lifetime:
         Args:
             command: The program and its arguments, without a shell.
             end_signal: What it ends on: SIGTERM, or SIGHUP for interactive shells.
-            options: Of subprocess.Popen.
+            options: Options of subprocess.Popen.
 
         Raises:
             OSError: it cannot be started.
@@ -115,7 +115,7 @@ class Lifetime:
                 raise TestbedError(f"{command[0]} was not started: the run is over") from error
             raise
         with self._starting:
-            # What has ended, and been waited for, would be kept as long as the run lasts.
+            # Processes that have ended and been waited for would be kept as long as the run lasts.
             running = [one for one in self._started if one[0].returncode is None]
             self._started = [*running, (process, end_signal)]
         return process
@@ -148,7 +148,7 @@ class Lifetime:
                 process.kill()
                 process.wait()
         self._started.clear()
-        # What they have left in the background: a daemon, perhaps, that a user started in a host.
+        # They may have left something in the background: a daemon that a user started in a host.
         self._ask(keeper.CLEAR)
 
     def close(self) -> None:
@@ -160,7 +160,7 @@ class Lifetime:
         try:
             self._keeper.wait(timeout=_END_SECONDS)
         except subprocess.TimeoutExpired:
-            # What it holds ends with it.
+            # Everything that it holds ends with it.
             self._keeper.kill()
             self._keeper.wait()
         self._listener.join(timeout=_END_SECONDS)
@@ -179,7 +179,7 @@ class Lifetime:
                     if not self._unanswered:
                         break
             except queue.Empty:
-                # What comes now would be taken for the answer to the next question.
+                # A late answer would be taken for that to the next question.
                 self._broken = True
                 return b""
             return answer

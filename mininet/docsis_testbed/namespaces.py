@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 def made_in(pid: int, make: Callable[[], T]) -> T:
-    """What `make` returns, called in the network namespace of a process: a socket, mostly.
+    """Calls `make` in the network namespace of a process, and returns its result, mostly a socket.
 
     Raises:
         OSError: the namespace cannot be entered, or `make` raised it.
@@ -37,7 +37,7 @@ def made_in(pid: int, make: Callable[[], T]) -> T:
 
 
 def made_with(namespace: int, kind: int, make: Callable[[], T]) -> T:
-    """What `make` returns, called with another namespace; it may start a process, but no thread.
+    """Calls `make` with another namespace, and returns its result; it may start no thread.
 
     Args:
         namespace: A descriptor of it. Of a PID namespace, processes that are started are in it.
@@ -51,7 +51,7 @@ def made_with(namespace: int, kind: int, make: Callable[[], T]) -> T:
 
 
 def made_apart(kind: int, make: Callable[[], T]) -> T:
-    """What `make` returns, called with a new namespace, which is gone when nothing is left in it.
+    """Calls `make` with a new namespace, which is gone when nothing is left in it.
 
     Args:
         kind: CLONE_NEWNET or CLONE_NEWPID.
@@ -64,7 +64,7 @@ def made_apart(kind: int, make: Callable[[], T]) -> T:
 
 
 def _made_behind(door: Callable[[], None], make: Callable[[], T]) -> T:
-    """What `make` returns, called in a thread that has gone through a door before."""
+    """Calls `make` in a thread that has gone through a door before, and returns its result."""
     made: list[T] = []
     failed: list[Exception] = []
 
@@ -138,6 +138,6 @@ def _mount(source: bytes | None, target: bytes, kind: bytes | None, flags: int) 
 
 
 def network_namespace() -> tuple[int, int]:
-    """Which network namespace this thread is in: as long as that exists, no other has it."""
+    """Identifies the network namespace of this thread: while that exists, no other has the same."""
     found = os.stat("/proc/thread-self/ns/net")
     return found.st_dev, found.st_ino

@@ -28,7 +28,7 @@ _LOOPBACK: Final = "lo"
 
 
 def reason(error: OSError) -> str:
-    """What went wrong, without the number of the error."""
+    """The words of an error, without its number."""
     return error.strerror or str(error)
 
 
@@ -50,7 +50,7 @@ def add_veth(
     """Make a veth pair, both ends of which are down.
 
     Args:
-        names: Of the two ends.
+        names: Names of the two ends.
         addresses: Their MAC addresses; the kernel draws those that are None.
         peer_pid: A process in whose network namespace the second end is made.
 
@@ -94,7 +94,7 @@ def switch_features_off(name: str, patterns: Sequence[str]) -> None:
     """Switch an interface's offloads off, as far as it has them.
 
     Args:
-        name: Of the interface.
+        name: Name of the interface.
         patterns: The kernel's names of features (`ethtool -k` lists them); `*` stands for anything.
 
     Raises:
@@ -143,7 +143,7 @@ def set_neighbours(name: str, addresses: Mapping[str, str]) -> None:
     """Put permanent entries into the ARP table of an interface.
 
     Args:
-        name: Of the interface.
+        name: Name of the interface.
         addresses: MAC addresses by IPv4 address.
 
     Raises:

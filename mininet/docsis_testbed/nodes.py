@@ -51,7 +51,7 @@ def _set_kernel() -> None:
 
 
 class Run(Protocol):
-    """What nodes need of a `RunState`."""
+    """The part of a `RunState` that nodes need."""
 
     def spawn(
         self, command: Sequence[str], *, end_signal: int = signal.SIGTERM, **options: Any
@@ -63,7 +63,7 @@ class Run(Protocol):
 
 
 _OWN_MOUNTS: Final = ("unshare", "--mount", "--propagation", "slave")
-"""What mnexec does for hosts; switches stay in the caller's network namespace."""
+"""The command by which switches get mounts of their own, as mnexec gives them to hosts."""
 
 
 class RunNode(Node):  # type: ignore[misc]  # Mininet has no types
@@ -296,12 +296,12 @@ class SwitchBeside(P4Switch):
     def __init__(self, name: str, *, beside: DocsisSwitch, **params: Any) -> None:
         super().__init__(name, **params)
         self.beside = beside
-        # What it would print is in the program's log.
+        # The program's log has what it would print.
         self.log = beside.log
         beside.joined = self
 
     def arguments(self) -> list[str]:
-        """What the program is told of this device, with its interfaces and its address."""
+        """The arguments of the program for this device: its interfaces and its address."""
         words = self._interfaces()
         interfaces = [word if word == "-i" else f"{self.device_id}:{word}" for word in words]
         ends = (f"{device}:{RF_PORT}" for device in (self.beside.device_id, self.device_id))

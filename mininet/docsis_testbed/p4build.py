@@ -25,6 +25,10 @@ from docsis_testbed.paths import P4SRC
 _TOP_FOLDERS = (".", "bench")
 """Folders of p4src/ whose .p4 files are programs; others are included by them."""
 
+_UNKNOWN = "unknown"
+_VERSION_SECONDS = 20.0
+"""Time to tell a version, after which a compiler counts as one that hangs."""
+
 _VERSION = re.compile(r"\d+\.\d+\.\d+(?:\.\d+)?")
 # Declarations of v1model.p4 and core.p4 carry the path of the compiler's
 # include folder, which differs from machine to machine.
@@ -46,10 +50,26 @@ def find_compiler() -> Compiler | None:
         path = shutil.which(name)
         if path is None:
             continue
-        result = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
-        match = _VERSION.search(result.stdout + result.stderr)
-        return Compiler(Path(path), match.group() if match else "unknown")
+        return Compiler(Path(path), _version(path))
     return None
+
+
+def _version(command: str) -> str:
+    """The version that a compiler tells; "unknown" where it tells none, or not in time."""
+    try:
+        result = subprocess.run(
+            [command, "--version"],
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=_VERSION_SECONDS,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return _UNKNOWN
+    match = _VERSION.search(result.stdout + result.stderr)
+    return match.group() if match else _UNKNOWN
 
 
 def sha256(path: Path) -> str:
@@ -168,7 +188,7 @@ def build(p4src: Path = P4SRC) -> dict[str, Any]:
 
 
 def staleness(p4src: Path = P4SRC) -> list[str]:
-    """What no longer matches the manifest, one sentence each; empty when all does."""
+    """Lists what no longer matches the manifest, one sentence each; empty when all does."""
     path = p4src / "build" / "manifest.json"
     try:
         manifest = json.loads(path.read_text())

@@ -87,7 +87,7 @@ def build(folder: Path = TEST_PROGRAMS) -> list[str]:
 
 
 def staleness(folder: Path = TEST_PROGRAMS) -> list[str]:
-    """What does not match the manifest, one sentence each."""
+    """Lists what does not match the manifest, one sentence each."""
     try:
         recorded: dict[str, str] = json.loads((folder / _MANIFEST).read_text())["sha256"]
     except (OSError, json.JSONDecodeError, KeyError, TypeError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where things are in the project's tree.
+"""Paths of the project's tree.
 
 The testbed runs from a checkout (it needs topologies/, p4src/build/ and the
 switch built from switch/), so paths hang on the root of the checkout.
@@ -19,8 +19,8 @@ P4_MANIFEST = P4_BUILD / "manifest.json"
 TEST_PROGRAMS = ROOT / "switch" / "crates" / "v1model" / "tests" / "programs"
 TOPOLOGIES = ROOT / "topologies"
 RESULTS = ROOT / "results"
-# Where root's controllers are found, too (docsis_control.local_socket, which takes too long to
-# import for a path); a test holds them together.
+# The same folder as root's controllers have (docsis_control.local_socket, which takes too long to
+# import for a path); a test compares the two.
 RUN_STATE = Path("/run/docsis-p4")
 
 

@@ -14,7 +14,7 @@ Progress = Callable[[str, float], None]
 
 
 def progress_bar(console: Console) -> progress.Progress:
-    """What is happening, a bar, the time that has passed and about how much is left."""
+    """Makes a bar with what is happening, the time that has passed and about how much is left."""
     return progress.Progress(
         TextColumn("{task.description:<36}"),
         BarColumn(),

@@ -38,7 +38,7 @@ class Setting:
     period: Path
 
     def read(self) -> tuple[int, int] | None:
-        """What it is and what a run needs, microseconds; None where there is no such setting."""
+        """Reads the share and what a run needs, microseconds; None without such a setting."""
         try:
             return int(self.runtime.read_text()), int(_SHARE * int(self.period.read_text()))
         except (OSError, ValueError):
@@ -73,7 +73,7 @@ def settings(kernel: Path = _KERNEL, mounts: Path = _MOUNTS) -> Sequence[Setting
 
 
 def wanted(of: Sequence[Setting]) -> dict[str, int]:
-    """What the settings are that a run has to raise: microseconds, by their file."""
+    """The values of settings that a run has to raise: microseconds, by their file."""
     before = {}
     for setting in of:
         read = setting.read()

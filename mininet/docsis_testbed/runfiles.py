@@ -35,7 +35,7 @@ class InterfaceId:
 
 @dataclass
 class State:
-    """What a run has created, not yet removed, and no namespace of its takes along.
+    """The things that a run has made and not yet removed, and that no namespace of its takes along.
 
     Attributes:
         command: What the user started, for messages.
@@ -58,7 +58,7 @@ class State:
 
 
 def load(folder: Path) -> State | None:
-    """What is recorded in a run's folder; None when nothing is.
+    """Reads the record in a run's folder; None when there is none.
 
     Raises:
         TestbedError: the file there is none of ours.

@@ -46,7 +46,7 @@ _POLL_SECONDS: Final = 0.02
 
 
 class RunState:
-    """What a run has on the machine.
+    """The state of a run on the machine.
 
     Args:
         folder: Where it is recorded.

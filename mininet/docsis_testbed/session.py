@@ -122,13 +122,13 @@ def start_controller(
 
 
 def _address_arguments(testbed: Testbed) -> Iterator[str]:
-    """Where the controller finds the switches."""
+    """Yields the controller's arguments that tell the switches' addresses."""
     for device in (testbed.topology.cable_modem, testbed.topology.cmts):
         yield from ("--address", f"{device.name}={device_address(device, testbed.target)}")
 
 
 def _thrift_arguments(testbed: Testbed) -> Iterator[str]:
-    """Where the controller sets the queues of switches that have no docsis.tm.v1."""
+    """Yields arguments that tell the Thrift addresses of switches without docsis.tm.v1."""
     if testbed.target == "bmv2":
         for device in (testbed.topology.cable_modem, testbed.topology.cmts):
             yield from ("--thrift", f"{device.name}={thrift_address(device)}")
@@ -222,7 +222,7 @@ class Session:
 
     @contextmanager
     def explained(self) -> Iterator[None]:
-        """Who does not answer in the block may have died: then that is what is said."""
+        """Explains a failure in the block by a process that has died, where one has."""
         try:
             yield
         except TestbedError:

@@ -27,7 +27,7 @@ Tell = Callable[[str], None]
 
 
 class Program(Protocol):
-    """What is watched.
+    """A program that is watched.
 
     Attributes:
         process: The process; None while nobody expects it to run.

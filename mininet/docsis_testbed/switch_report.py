@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a sub-command of `docsis-switch` reports: it ends with a JSON document on its output."""
+"""The report of a sub-command of `docsis-switch`, which ends with a JSON document on its output."""
 
 from __future__ import annotations
 

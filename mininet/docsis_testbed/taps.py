@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What embedded switches write of packets: captures of channels, traces of devices."""
+"""The files that embedded switches write of packets: captures of channels, traces of devices."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Taps:
     """Files that the switches of a testbed write; they end at 64 MiB each.
 
     Attributes:
-        captures: Of upstream channels, by their names.
-        traces: Of devices, by their names.
+        captures: Captures of upstream channels, by their names.
+        traces: Traces of devices, by their names.
     """
 
     captures: Mapping[str, Path] = field(default_factory=dict)
@@ -27,7 +27,7 @@ class Taps:
         return bool(self.captures or self.traces)
 
     def arguments(self, topology: Topology, device: Device) -> tuple[str, ...]:
-        """What the program of a device is told; nothing where another program runs the device.
+        """The arguments of a device's program; none where another program runs the device.
 
         Args:
             topology: What is built: with upstream channels the modems' program runs both devices.

@@ -42,7 +42,7 @@ def root_interfaces(topology: Topology) -> list[str]:
 
 
 def recording_of(device: Device, folder: Path) -> Path:
-    """What a device's switch records in a folder."""
+    """The file in a folder to which a device's switch writes its recording."""
     return folder / f"{device.name}.rec"
 
 
@@ -189,7 +189,7 @@ class Testbed:
     def stop(self) -> None:
         """End every process and remove every interface of this testbed."""
         if self.recordings is not None or self.taps:
-            # What a program is killed with is not written.
+            # A program that is killed does not write what it still holds.
             for switch in self.net.switches:
                 switch.end_program()
         self._run.clear()

@@ -80,7 +80,7 @@ def repeated(run: Callable[[], T], no_verdict: Callable[[T], bool]) -> tuple[T, 
 
 
 def judged(run: Callable[[], T]) -> T:
-    """What a run gives that may raise `NoVerdict`; skips the test where it is the machine's."""
+    """Runs something that may raise `NoVerdict`, for which it skips the test on a late machine."""
 
     def attempt() -> T | NoVerdict:
         try:

@@ -40,7 +40,7 @@ class Running:
     folder: Path
 
     def command(self, *words: str, status: int = 0) -> str:
-        """What `docsis-p4 WORDS` prints for this controller; its errors where it should fail."""
+        """Runs `docsis-p4 WORDS` for this controller; gives its output, or its errors."""
         result = subprocess.run(
             [str(PROGRAM), *words, "--pid", str(self.controller)],
             capture_output=True,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the devices of a testbed answer, and what is left of that."""
+"""Addresses of the devices of a testbed, and what a run leaves of them."""
 
 from __future__ import annotations
 

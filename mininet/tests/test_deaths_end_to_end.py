@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What becomes of a system whose programs are killed, one by one and all together."""
+"""A system's programs are killed, one by one and all together; nothing is left of it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class InTerminal:
         os.write(self._master, text.encode())
 
     def read_until(self, pattern: str) -> str:
-        """What is on the screen up to and with that; it is not looked at again."""
+        """Reads the screen up to and with the pattern; it is not looked at again."""
         deadline = time.monotonic() + SECONDS
         while (found := re.search(pattern, self._text)) is None:
             assert time.monotonic() < deadline, self._text
@@ -88,7 +88,7 @@ def in_terminal(*arguments: str) -> Iterator[InTerminal]:
 
 
 def status() -> dict[str, Any]:
-    """What `docsis-p4 show` says."""
+    """Reads the output of `docsis-p4 show`."""
     output = subprocess.run(
         [str(PROGRAM), "show", "--json"], capture_output=True, check=True, timeout=SECONDS
     ).stdout
@@ -97,7 +97,7 @@ def status() -> dict[str, Any]:
 
 
 def commands(run: int) -> dict[int, list[str]]:
-    """What a run has started, by process id; what has just ended is left out."""
+    """The processes that a run has started, by process id; what has just ended is left out."""
     found = {}
     for child in psutil.Process(run).children():
         with suppress(psutil.NoSuchProcess):
@@ -124,7 +124,7 @@ def wait_until(holds: Callable[[], object], what: str) -> None:
 
 
 def left() -> list[str]:
-    """What is still there of a run."""
+    """Lists the remains of a run."""
     present = {name for _, name in socket.if_nameindex()}
     found = [name for name in root_interfaces(TOPOLOGY) if name in present]
     if RUN_STATE.is_dir():
@@ -164,7 +164,7 @@ def test_who_dies_is_told_and_started_again(tmp_path: Path) -> None:
         terminal.write("exit\n")
         assert terminal.process.wait(timeout=SECONDS) == 0
     assert left() == []
-    # Of both lives.
+    # The log has both lives.
     log = (folder / "controller.log").read_text()
     assert len(re.findall("^ready", log, re.MULTILINE)) == 2
     assert (folder / f"{cable_modem.name}.log").is_file()

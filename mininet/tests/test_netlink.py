@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is asked of the kernel is what `ip` and `ethtool` show, in namespaces of the tests' own."""
+"""The kernel's answers agree with `ip` and `ethtool`, in namespaces of the tests' own."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def pid() -> Iterator[int]:
 
 
 def alone(act: Callable[[], T]) -> T:
-    """What is returned in a network namespace that is gone afterwards."""
+    """Calls `act` in a network namespace that is gone afterwards."""
     return made_apart(CLONE_NEWNET, act)
 
 
 def shown(*what: str) -> list[dict[str, Any]]:
-    """What `ip` shows in this thread's namespace."""
+    """Reads what `ip` shows in this thread's namespace."""
     output = subprocess.check_output(["ip", "-json", "-details", *what])
     found: list[dict[str, Any]] = json.loads(output)
     return found

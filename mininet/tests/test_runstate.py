@@ -80,7 +80,7 @@ class Run:
     folder: Path
 
     def left(self) -> list[str]:
-        """What is still there of it."""
+        """Lists the remains of the run."""
         left = [f"process {pid}" for pid, at in self.members.items() if lives(pid, at)]
         left += [name for name in self.interfaces if runfiles.interface_index(name) is not None]
         left += [p.name for p in self.folder.iterdir() if p.name != runfiles.LOCK]
@@ -642,7 +642,7 @@ def test_a_run_puts_back_how_much_real_time_there_is(tmp_path: Path, machine: Ma
 
 
 def killed(folder: Path, machine: Machine) -> None:
-    """What a run has left that was killed: its record, and the settings as it needed them."""
+    """Leaves the remains of a killed run: its record, and the settings as it needed them."""
     before = real_time_share.wanted(machine.settings())
     runfiles.State("demo", network_namespace(), real_time_us=before).write(folder)
     (folder / runfiles.LOCK).touch()

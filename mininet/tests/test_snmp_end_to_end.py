@@ -133,7 +133,7 @@ def traffic(system: Running) -> None:
 
 
 def settled(system: Running, pipelines: dict[str, Pipeline]) -> Values:
-    """What a walk of the counters is to show, once they rest: longer than the agent keeps any."""
+    """Waits until the counters rest for longer than the agent keeps any, and reads them."""
     deadline = time.monotonic() + 15
     before: Values = {}
     since = time.monotonic()

@@ -152,7 +152,7 @@ def test_last_words(tmp_path: Path) -> None:
 
 
 def test_a_program_is_told_with_its_own_error(tmp_path: Path) -> None:
-    """What it prints for others ends with anything: a table, or the bracket of JSON."""
+    """A program's output for others may end with anything: a table, or the bracket of JSON."""
     log = tmp_path / "client.log"
     log.write_text('{\n "intervals": []\n}\n')
     errors_of(log).write_text("")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What switches are told of the captures and traces that they are to write."""
+"""Switches are told of the captures and traces that they are to write."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What independent decisions must look like: counts, runs, and how far chance takes them."""
+"""The statistics of independent decisions: counts, runs, and how far chance takes them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Geometric:
 
     @property
     def probability(self) -> npt.NDArray[np.float64]:
-        """Of each distance."""
+        """The probability of each distance."""
         return np.asarray(self.drop * (1 - self.drop) ** (self.distance - 1.0))
 
     @property
@@ -62,7 +62,7 @@ class Geometric:
 
     @property
     def deviation(self) -> float:
-        """Of one distance, in frames."""
+        """Standard deviation of one distance, in frames."""
         return math.sqrt(1 - self.drop) / self.drop
 
 
@@ -97,7 +97,7 @@ class Evenly:
 
     @property
     def probability(self) -> npt.NDArray[np.float64]:
-        """Of each distance."""
+        """The probability of each distance."""
         found: list[float] = []
         left = 1.0
         while left > 0:
@@ -115,7 +115,7 @@ class Evenly:
 
     @property
     def deviation(self) -> float:
-        """Of one distance, in frames."""
+        """Standard deviation of one distance, in frames."""
         return math.sqrt(float(((self.distance - self.mean) ** 2 * self.probability).sum()))
 
 
@@ -132,7 +132,7 @@ class Uniform:
 
     @property
     def probability(self) -> npt.NDArray[np.float64]:
-        """Of each distance, the same."""
+        """The probability of each distance, which is the same for all."""
         return np.full(self.longest, 1 / self.longest)
 
     @property
@@ -142,5 +142,5 @@ class Uniform:
 
     @property
     def deviation(self) -> float:
-        """Of one distance, in frames."""
+        """Standard deviation of one distance, in frames."""
         return math.sqrt((self.longest**2 - 1) / 12)

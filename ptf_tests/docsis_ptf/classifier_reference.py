@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which classifier takes a frame: the standard's text (MULPI, annex C.2.1) as a plain function.
+"""Finds the classifier that takes a frame: the standard's text (MULPI, annex C.2.1) as a function.
 
 Written without a look at what turns classifiers into table entries, to be held against it. The
 comments are what the standard says of the parameter.
@@ -20,7 +20,7 @@ SNAP_DSAP = 0xAA
 
 @dataclass(frozen=True)
 class Ip:
-    """What a classifier sees of an IP header.
+    """The fields of an IP header that a classifier sees.
 
     `protocol` is the IP protocol, or the first next header of IPv6. `ports` are the source and
     the destination port where TCP or UDP follows: not in a fragment after the first.
@@ -38,7 +38,7 @@ class Ip:
 
 @dataclass(frozen=True)
 class Frame:
-    """What a classifier sees of an Ethernet frame.
+    """The fields of an Ethernet frame that a classifier sees.
 
     `carries` is an encapsulation and the protocol in it: ("dix", EtherType), ("snap", EtherType)
     or ("llc", DSAP), behind the tag where there is one. `tag` is user priority and VLAN id.
@@ -149,7 +149,7 @@ def _protocol(condition: int | None, protocol: int) -> bool:
 
 
 def _wants(ports: tuple[int, int] | None) -> bool:
-    # What is left out is 0 to 65535.
+    # Ports that are left out are 0 to 65535.
     return ports not in (None, (0, 65535))
 
 

@@ -202,7 +202,7 @@ def _ip_near(draw: Random, near: PacketClassifier) -> Ip | None:
 def _payload_near(
     draw: Random, near: PacketClassifier, tag: tuple[int, int] | None
 ) -> tuple[str, int]:
-    """What a frame without IP carries."""
+    """The payload of a frame without IP."""
     kind, value = near.ethernet or ("all-data", 0)
     if kind == "dsap" and draw.random() < 0.9:
         return "llc", value & 0xFF
@@ -254,7 +254,7 @@ def build(frame: Frame) -> bytes:
     elif encapsulation == "snap":
         body = b"\xaa\xaa\x03\0\0\0" + protocol.to_bytes(2) + PAYLOAD
     else:
-        # Of SNAP, but an organization's own protocol, where the DSAP is SNAP's.
+        # Where the DSAP is SNAP's, the protocol is an organization's own.
         body = bytes((protocol, protocol, 3)) + b"\x08\0\x07\x88\xb5" + PAYLOAD
     kind = protocol if encapsulation == "dix" else len(body)
     addresses = {"dst": _mac(frame.destination), "src": _mac(frame.source)}

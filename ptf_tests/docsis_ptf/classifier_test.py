@@ -10,7 +10,7 @@ from docsis_ptf.docsis_test import MODEM, NETWORK_MAC, DocsisTest
 from docsis_ptf.entities import Counts, Entry, Group
 from docsis_ptf.frames import mac_bytes
 
-# Of group ids, above those of DocsisTest (which are port numbers).
+# Group ids begin above those of DocsisTest, which are port numbers.
 MODEM_GROUP: Final = 600
 CLASSIFIER: Final = "FrameIngress.classifier.classifier"
 
@@ -94,7 +94,7 @@ class ClassifierTest(DocsisTest):
         self.undo(before)
 
     def ports_of(self, frame: Any) -> tuple[int, ...]:
-        """Where a frame from the near port leaves: to the network, or to everybody."""
+        """The ports at which a frame from the near port leaves: to the network, or to everybody."""
         known = bytes(frame)[:6] == mac_bytes(NETWORK_MAC)
         return (self.rf,) if known else (self.rf, self.far)
 

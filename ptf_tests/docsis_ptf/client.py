@@ -132,7 +132,7 @@ class Client:
         return config.p4info
 
     def read_match(self, entry: Entry) -> dict[str, tuple[int, int]]:
-        """What the target has as the key of this entry: a field's value and mask, or both ends.
+        """Reads the target's key of this entry: a field's value and mask, or both ends.
 
         An exact value stands for both.
         """

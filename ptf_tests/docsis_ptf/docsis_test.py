@@ -96,12 +96,12 @@ class DocsisTest(P4RuntimeTest):
 
     @property
     def near_modem(self) -> int:
-        """Whose frames come in at the near and the far port."""
+        """The modem whose frames come in at the near and the far port."""
         return MODEM if self.program == "cm" else NO_MODEM
 
     def setUp(self) -> None:
         super().setUp()
-        # Where PTF's own helpers look for it.
+        # PTF's own helpers look for it here.
         self.dataplane = ptf.dataplane_instance
         self.egress = Egress(self.dataplane, timeout=self.params.timeout, quiet=QUIET_SECONDS)
         self.rf = self.params.rf_port
@@ -127,7 +127,7 @@ class DocsisTest(P4RuntimeTest):
         self.egress.drain()
 
     def endTest(self) -> None:
-        """What left the switch behind the last expectation fails the test, too."""
+        """Fails the test where a frame left the switch behind the last expectation."""
         self.egress.finish()
 
     def interface(
@@ -193,7 +193,7 @@ class DocsisTest(P4RuntimeTest):
         return Entry(table, "set_queue", params, {"service_flow": index})
 
     def believe_nothing(self, index: int) -> None:
-        """What never leaves the service flow's queue stays in its books, however long."""
+        """Keeps frames in the books that never leave the service flow's queue, however long."""
         match = {"service_flow": index}
         self.insert(Entry(ORDER, "set_settling_time", {"settling_time": LAST_US}, match))
         self.insert(Entry(PATIENCE, "set_standstill", {"standstill": LAST_US}, match))

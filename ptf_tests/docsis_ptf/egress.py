@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What leaves the switch: exactly the frames that a test expects, in order, and nothing else.
+"""Checks that exactly the frames that a test expects leave the switch, in order.
 
 PTF's own checks look for a frame among those that came: they drop whatever comes before it, and
 of a frame below 60 bytes they compare the beginning alone. Here the next frame of a port is the
@@ -115,7 +115,7 @@ class Egress:
 
 
 def difference(port: int, expected: bytes, found: bytes) -> str:
-    """Where two frames that are not equal part, in words."""
+    """Tells where two unequal frames differ, in words."""
     at = next(
         (n for n, (a, b) in enumerate(zip(expected, found, strict=False)) if a != b),
         min(len(expected), len(found)),

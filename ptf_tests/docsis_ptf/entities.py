@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests write to a target and read from it, by the names in the P4Info."""
+"""The entities that tests write to a target and read from it, by the names in the P4Info."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class State:
 
 @dataclass(frozen=True)
 class Control:
-    """What the controller owns of a service flow's state."""
+    """The part of a service flow's state that the controller owns."""
 
     drop_prob: int = 0
     qdelay_old: int = 0

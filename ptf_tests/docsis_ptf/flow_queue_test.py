@@ -20,13 +20,13 @@ from docsis_ptf.shaping_test import ShapingTest
 TABLE: Final = "FrameIngress.flow_queue.flow_queues"
 MULTIPLIER: Final = 0x9E3779B1
 FIRST: Final = 128
-"""Of the pool: where the service flow's sub-queues begin."""
+"""The first of the service flow's sub-queues in the pool."""
 GROUP: Final = 4
 RATE: Final = 8_000_000
 
 
 def session_hash(stream: Stream) -> int:
-    """What a session is known by: CRC-32 of the 5-tuple, room for IPv6 addresses in it."""
+    """The hash of a session: CRC-32 of the 5-tuple, with room for IPv6 addresses."""
     addresses = socket.inet_aton(stream.src_ip) + socket.inet_aton(stream.dst_ip)
     ports = struct.pack("!HH", stream.src_port, stream.dst_port)
     udp = bytes([socket.IPPROTO_UDP])
@@ -34,7 +34,7 @@ def session_hash(stream: Stream) -> int:
 
 
 def place(stream: Stream, places: int, multiplier: int = MULTIPLIER) -> int:
-    """Which of so many places, sub-queues or groups of them, the session has."""
+    """The session's place among so many sub-queues or groups of them."""
     return ((session_hash(stream) * multiplier) % (1 << 32) * places) >> 32
 
 
@@ -112,7 +112,7 @@ class FlowQueueTest(ShapingTest):
         self.client.set_register("queue_enqueued_bytes", index, (dequeued + octets) % (1 << 32))
 
     def state_index(self, sub_queue: int) -> int:
-        """Where a manager keeps the state of a sub-queue."""
+        """The index at which a manager keeps the state of a sub-queue."""
         return SERVICE_FLOWS + FIRST + sub_queue
 
     def queue_frames(self, index: int, stream: Stream, count: int, first: int = 0) -> None:

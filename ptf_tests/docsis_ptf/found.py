@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a running target had before the tests, to be given back behind them."""
+"""The state that a running target had before the tests, to be given back behind them."""
 
 from __future__ import annotations
 

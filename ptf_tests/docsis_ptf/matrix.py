@@ -25,7 +25,7 @@ _EMPHASIS = re.compile(r"\*([^*]+)\*")
 
 @dataclass(frozen=True)
 class Head:
-    """What the page says of the run.
+    """The head of the page, about the run.
 
     Attributes:
         target: What was tested, as the tester called it.

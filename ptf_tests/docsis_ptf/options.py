@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run of the suite is told, and the command line that tells it."""
+"""The options of a run of the suite, and the command line that sets them."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _DEFAULTS = TestParams()
 
 @dataclass(frozen=True)
 class Options:
-    """What to test, and on what.
+    """The options of a run: what to test, and on what.
 
     Attributes:
         target: "embedded", "bmv2", or host:port of a running P4Runtime server.
         tests: The selection (selection.py); all tests by default.
-        ports: Of a running target: the interface at the other end of each port, the first the RF
+        ports: A running target's ports: the interface at the other end of each, the first the RF
             port, then two others.
         device_id, election_id: P4Runtime's.
-        seed: Of the tests' random numbers, and of a switch that takes one.
+        seed: Seed of the tests' random numbers, and of a switch that takes one.
         programs: Folder with {cm,cmts}.json and {cm,cmts}.p4info.txtpb; p4src/build by default.
         shaper: By what the traffic manager is configured (shapers.py).
         timeout: Seconds that an expected event may take.
@@ -49,7 +49,7 @@ class Options:
         return self.target in (switches.EMBEDDED, switches.BMV2)
 
     def params(self) -> TestParams:
-        """What the tests are told. ValueError: a value is not possible."""
+        """The parameters of the tests. ValueError: a value is not possible."""
         if self.own:
             params = switches.params_for(self.target)
         else:

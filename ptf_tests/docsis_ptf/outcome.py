@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run leaves: the verdicts as JUnit XML and as an HTML matrix, and a line to print."""
+"""The files of a run: verdicts as JUnit XML and as an HTML matrix; and a line to print."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class P4RuntimeTest(BaseTest):  # type: ignore[misc]  # PTF is untyped
 
     needs: ClassVar[tuple[str, ...]] = ()
     long: ClassVar[bool] = False
-    # What a test heard that found no target to connect to.
+    # The error of the test that found no target to connect to.
     _gone: ClassVar[str] = ""
     # One case; its parameters are its own.
     doRunTest: Callable[..., None]
@@ -88,7 +88,7 @@ class P4RuntimeTest(BaseTest):  # type: ignore[misc]  # PTF is untyped
         """Nothing: see setUp."""
 
     def shortDescription(self) -> str | None:
-        """What the test is about, rather than that it walks its cases."""
+        """The test's subject, rather than that it walks its cases."""
         return (self.__doc__ or "").partition("\n")[0] or None
 
     def cases(self) -> Iterable[Mapping[str, Any]]:

@@ -18,7 +18,7 @@ PROGRAMS: Final = Path(__file__).resolve().parents[2] / "p4src" / "build"
 
 @dataclass(frozen=True)
 class TestParams:
-    """Where the target is and how it is wired.
+    """The target's address and wiring.
 
     Attributes:
         grpc: host:port of its P4Runtime server.
@@ -33,7 +33,7 @@ class TestParams:
             hold 64, so it is given 32.
         frames: How many frames a statistical test may inject.
         timeout: Seconds that an expected event may take.
-        election_id: Of the suite's P4Runtime client.
+        election_id: Election id of the suite's P4Runtime client.
         shaper: By what the traffic manager is configured: see shapers.py.
         verdicts: File to which each test adds its verdict; none if empty.
         profiles: What is known of what the target can do (profiles.py), each with why it cannot,

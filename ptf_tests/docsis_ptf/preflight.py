@@ -57,7 +57,7 @@ def check_wiring(target: str, ports: Mapping[int, str]) -> None:
 
 
 def noise(ports: Mapping[int, str]) -> list[str]:
-    """What would put the host's own frames on the wire, with how to turn it off."""
+    """Lists what would put the host's own frames on the wire, with how to turn it off."""
     found = []
     for interface in ports.values():
         setting = Path("/proc/sys/net/ipv6/conf", interface, "disable_ipv6")
@@ -205,7 +205,7 @@ def _probe(port: int) -> bytes:
 
 
 def _seen(sockets: Mapping[int, socket.socket], seconds: float) -> dict[int, int]:
-    """Which port's frame came to which port's interface, until all came or time is up."""
+    """Maps ports to those at which their frames arrived, until all arrived or time is up."""
     known = {_probe(port): port for port in sockets}
     found: dict[int, int] = {}
     deadline = time.monotonic() + seconds

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a target can do, found out by asking it; tests that need more are skipped in its words."""
+"""The profiles of a target, found out by asking it; tests that need more are skipped."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ABOUT: Final[Mapping[str, str]] = {
     FLOW_QUEUES: "serves the sub-queues of a service flow in turns",
     MAC: "has upstream channels with a request/grant MAC; this suite has no tests of it",
 }
-"""What a target with each profile does, in the order in which they are asked for."""
+"""The abilities of a target with each profile, in the order in which they are asked for."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Profile:
 
     @property
     def about(self) -> str:
-        """What it is."""
+        """The profile's description."""
         return ABOUT[self.name]
 
 

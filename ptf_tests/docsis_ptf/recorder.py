@@ -59,7 +59,7 @@ class Recorder:
         self._detail.append(f"{case}\n{''.join(traceback.format_exception(kind, raised, trace))}")
 
     def verdict(self, test: str, seconds: float) -> Verdict:
-        """What became of the test that ran with this result."""
+        """The verdict of the test that ran with this result."""
         if self._failures:
             detail = _cut("\n".join(self._detail), _MOST_DETAIL)
             return Verdict(test, Outcome.FAILED, _once(self._failures), seconds, detail)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What de-randomised dropping must look like (RFC 8034, appendix A.2, drop_early()).
+"""The statistics of de-randomised dropping (RFC 8034, appendix A.2, drop_early()).
 
 Between two drops the k-th frame has accu_prob = k * p1. It is dropped never
 while that is below PROB_LOW, with probability p1 up to PROB_HIGH, and always
@@ -39,7 +39,7 @@ class Distribution(Protocol):
 
     @property
     def probability(self) -> npt.NDArray[np.float64]:
-        """Of each value."""
+        """The probability of each value."""
 
 
 def p1_of(drop_prob: int, size: int) -> int:
@@ -104,7 +104,7 @@ class Renewal:
         """
         at_least = np.append(self.probability[::-1].cumsum()[::-1], 0.0)
         surely = np.ones(self.shortest - 1)
-        # Of k frames without a drop, k = 0 ... longest - 1: the next one is dropped by this.
+        # hazard[k] drops the next frame after k frames without a drop, k = 0 ... longest - 1.
         alive = np.concatenate([surely, at_least[:-1]])
         hazard = np.concatenate([np.zeros(self.shortest - 1), self.probability / at_least[:-1]])
         age = alive / alive.sum()

@@ -68,7 +68,7 @@ def run(told: Options) -> int:
             try:
                 status = _examined(params, told.ports, chosen, told.seed, folder, own=False)
             except KeyboardInterrupt:
-                # What there is of verdicts is worth having.
+                # The verdicts so far are worth having.
                 status = _INTERRUPTED
     except (OSError, ValueError, TargetError, sandbox.SandboxError, switches.SwitchError) as error:
         print(f"ptf: {error}", file=sys.stderr)
@@ -124,7 +124,7 @@ def _profiles(folder: Path) -> tuple[Profile, ...]:
 def _keep_lateness(folder: Path) -> str:
     """The machine's own lateness goes with the results, so that those of two machines compare."""
     with Sleeper() as sleeper:
-        # What is measured is time; there is nothing to poll for.
+        # Time is measured; there is nothing to poll for.
         time.sleep(_MACHINE_SECONDS)
         machine = sleeper.stop()
     (folder / "timers.json").write_text(json.dumps(asdict(machine), indent=2) + "\n")
@@ -186,7 +186,7 @@ def _environment() -> dict[str, str]:
     paths = [str(path) for path in _MODULE_PATHS]
     if inherited := os.environ.get("PYTHONPATH"):
         paths.append(inherited)
-    # What starts a process here starts another program: nothing of gRPC goes on in it.
+    # A process that is started here becomes another program: nothing of gRPC goes on in it.
     return {"GRPC_ENABLE_FORK_SUPPORT": "0", **os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 
@@ -228,7 +228,7 @@ def _ptf(
         # PTF empties it first.
         *("--log-dir", str(folder / "tests"), "--debug", "info"),
         *("--socket-recv-size", "16384", "--qlen", "1000"),
-        # Who may not open raw sockets was told so before.
+        # A user who may not open raw sockets was told so before.
         *("--random-seed", str(seed), "--allow-user"),
         *tests,
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which tests somebody asks for: by name, module, need, requirement; and without which.
+"""Selects tests by name, module, need and requirement, and leaves others out.
 
 What is left out is left out whatever else was said, and leaving out alone leaves all the rest.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the suite asks of a target's traffic manager, whatever it is configured by.
+"""The suite's interface to a target's traffic manager, whatever it is configured by.
 
 P4Runtime does not describe queues, so each target has an interface of its own for them. A `Shaper`
 speaks it; the tests know only this file. Which one a run uses: `--shaper`, and shapers.py.
@@ -27,7 +27,7 @@ class QueueConfig:
 
     Attributes:
         initial_tokens: In the bucket of the sustained rate; None leaves those that are there.
-        queue_limit: Of the traffic manager's own; 0 is its own choice, above any buffer.
+        queue_limit: The traffic manager's own limit; 0 is its own choice, above any buffer.
         sub_queues: Flow queues; 0 is none.
     """
 
@@ -54,11 +54,11 @@ class Amount:
 
 @dataclass(frozen=True)
 class QueueState:
-    """What a queue holds and has counted since it was created.
+    """The content of a queue and its counters since it was created.
 
     Attributes:
         config: As the target has it; `initial_tokens` is None.
-        sustained_tokens: Of the bucket of the sustained rate, in millionths of a bit.
+        sustained_tokens: Tokens in the sustained rate's bucket, in millionths of a bit.
         queued: What waits.
         delayed: What a rate made wait.
         dequeued: What left.
@@ -113,7 +113,7 @@ class Shaper(Protocol):
         ...
 
     def states(self) -> States:
-        """What all queues hold and have counted."""
+        """The states of all queues."""
         ...
 
     def lateness(self) -> Lateness | None:

@@ -69,7 +69,7 @@ class ShapingTest(StreamTest):
         self.client.shaper.configure([self.shape])
 
     def queue_state(self, index: int) -> QueueState:
-        """What the traffic manager says of a service flow's queue now."""
+        """Reads the state of a service flow's queue."""
         return self.client.shaper.states().queues[self.rf, index]
 
     def await_received(self, index: int, frames: int) -> None:

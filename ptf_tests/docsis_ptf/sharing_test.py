@@ -120,7 +120,7 @@ class SharingTest(LoadTest):
         """
         times, sent = measured.arrivals.time_ns, measured.arrivals.length.cumsum()
         earned = (times - times[0]) * (rate / 8e9)
-        # What is owed before a frame, at the most, since just behind an earlier one.
+        # The most that is owed before a frame since just after an earlier one.
         before = earned - (sent - measured.arrivals.length)
         owed = before[1:] - np.minimum.accumulate(earned - sent)[:-1]
         allowed = slack + rate / 8e9 * measured.timing.longer_ns

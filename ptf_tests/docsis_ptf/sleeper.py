@@ -130,7 +130,7 @@ class Sleeper:
         self._started.close()
 
     def stop(self) -> Machine:
-        """What was measured so far; nothing is measured from now on."""
+        """Ends the measurement, and gives what was measured."""
         sleeps: list[tuple[int, int]] = []
         for process in self._processes:
             output, _ = process.communicate()

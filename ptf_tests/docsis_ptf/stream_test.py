@@ -18,7 +18,7 @@ from docsis_ptf.entities import Group
 from docsis_ptf.frames import Stream
 from docsis_ptf.wire import Arrivals, Capture, Deaf, Injector
 
-# Of group ids, above those of DocsisTest (which are port numbers).
+# Group ids begin above those of DocsisTest, which are port numbers.
 HOLD_GROUP: Final = 1000
 HOLD_FRAME: Final = 1000  # bytes with FCS
 _stream_ids = itertools.count(1)

@@ -30,7 +30,7 @@ class SwitchError(Exception):
 
 
 def params_for(kind: str) -> TestParams:
-    """What the suite is told of a switch that the runner starts."""
+    """The parameters for a switch that the runner starts."""
     if kind == EMBEDDED:
         return TestParams(target=kind, seeded=True, batch=128, frames=100_000)
     return TestParams(target=kind, batch=32, frames=30_000)
@@ -53,7 +53,7 @@ def binary(kind: str) -> Path:
 
 
 def _realtime() -> tuple[str, ...]:
-    """Where it is permitted: the suite is about the shaper, not about other processes."""
+    """Takes a real-time priority where permitted: other processes are not under test."""
     try:
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(REALTIME_PRIORITY))
     except PermissionError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the wire may show of a schedule that a switch keeps late.
+"""The bounds within which the wire may differ from a schedule that a switch keeps late.
 
 design.md, "Time": everything leaves a switch at its due time, at which the buckets' inequalities
 hold exactly. A frame is seen on the wire up to L later, so over a time from t1 to t2 the wire shows
@@ -42,7 +42,7 @@ class Timing:
 
     @property
     def jumped_ns(self) -> int:
-        """What the switch was too late to make up for, and earned nothing for."""
+        """The time that the switch was too late to make up for, and earned nothing for."""
         return 0 if self.switch is None else self.switch.jumped_ns
 
     @property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What became of each test and of each requirement.
+"""The verdicts of tests and requirements.
 
 A test's verdict is written down as soon as it is known (recorder.py, in PTF's process), so a run
 that is ended in the middle keeps what it had. A requirement's follows from those of its tests.
@@ -20,7 +20,7 @@ _NOT_RUN_WORDS: Final = "the run did not include it"
 
 
 class Outcome(StrEnum):
-    """Of a test or a requirement. A test is never passed in part."""
+    """The outcome of a test or a requirement. A test is never passed in part."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -31,7 +31,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of one test.
+    """The verdict of one test.
 
     Attributes:
         test: As module.Class.
@@ -68,7 +68,7 @@ class Judged:
 
     @property
     def seconds(self) -> float:
-        """What its tests took."""
+        """The time that its tests took."""
         return sum(verdict.seconds for verdict in self.verdicts)
 
     @property
@@ -101,7 +101,7 @@ def write(path: Path, verdict: Verdict) -> None:
 
 
 def read(path: Path) -> tuple[Verdict, ...]:
-    """What a run wrote down; nothing where it did not come to that."""
+    """Reads the verdicts that a run wrote down; none where it did not come to that."""
     if not path.exists():
         return ()
     return tuple(_verdict(json.loads(line)) for line in path.read_text().splitlines())

@@ -93,7 +93,7 @@ class Deaf:
 
 @dataclass(frozen=True)
 class Arrivals:
-    """What a capture took, in order of arrival."""
+    """The frames of a capture, in order of arrival."""
 
     sequence: npt.NDArray[np.int64]  # sequence numbers
     length: npt.NDArray[np.int64]  # bytes with FCS

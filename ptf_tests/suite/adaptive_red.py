@@ -109,7 +109,7 @@ class SilentController(red_test.RedTest):
 
 
 class EmptyQueue(red_test.RedTest):
-    """What finds nothing queued passes and is in no average: 002 runs on a busy channel."""
+    """A frame that finds nothing queued passes and is in no average: 002 runs on a busy channel."""
 
     def doRunTest(self) -> None:
         index = self.red_flow((1, 3), backlog=0)

@@ -84,7 +84,7 @@ class Mixture(aqm_test.AqmTest):
         return int(frames.size)
 
     def all_fates(self, flows: range) -> list[Fates]:
-        """Of "none" and the service flows that this test uses, by index."""
+        """Reads the fates of frames by service flow, "none" and those that this test uses."""
         cells = [(name, flow) for flow in flows for name in FATE_COUNTERS]
         counts = [count.packets for count in self.client.counters(cells)]
         width = len(FATE_COUNTERS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of a frame a classifier sees: headers that are absent, LLC and SNAP, tags, fragments."""
+"""The parts of a frame that a classifier sees: absent headers, LLC and SNAP, tags, fragments."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ STP = b"\x42\x42\x03"  # the LLC header of spanning tree
 
 
 class AbsentHeader(classifier_test.ClassifierTest):
-    """What a frame lacks reads as 0: a rule of a header's fields needs to say that it is there."""
+    """A field that a frame lacks reads as 0: a rule has to say that its header is there."""
 
     def cases(self) -> Iterable[dict[str, Any]]:
         return [{"rule": name} for name in self.table()]

@@ -33,7 +33,7 @@ OTHER_MODEM = 2
 
 
 class Priority(classifier_test.ClassifierTest):
-    """Of the rules that match the one of highest priority decides, in whatever order they came."""
+    """The rule of highest priority decides among those that match, whatever their order."""
 
     def cases(self) -> Iterable[dict[str, Any]]:
         return [{"first": 200}, {"first": 100}]
@@ -181,7 +181,7 @@ class ModemBridges(classifier_test.ClassifierTest):
 
 
 class PrimaryServiceFlow(classifier_test.ClassifierTest):
-    """What no rule takes is the primary service flow's, which can become another."""
+    """A frame that no rule takes is the primary service flow's, which can become another."""
 
     def doRunTest(self) -> None:
         self.rule(self.service_flow(), {"ip_protocol": 6})

@@ -64,7 +64,7 @@ class ByClassifier(cmts_test.CmtsTest):
 
 
 class GroupServiceFlow(cmts_test.CmtsTest):
-    """What is flooded belongs to modem 0: its rules and its primary service flow, no modem's."""
+    """Flooded frames belong to modem 0: its rules and its primary service flow, no modem's."""
 
     def doRunTest(self) -> None:
         group, multicast, modem_flow = (self.service_flow() for _ in range(3))

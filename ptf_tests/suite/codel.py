@@ -28,7 +28,7 @@ COUNTS: Final = 16
 
 
 class Decisions(shaping_test.ShapingTest):
-    """What becomes of six frames that have waited for a millisecond at the least."""
+    """Six frames that have waited for 1 ms at the least are dropped or sent as CoDel says."""
 
     needs: ClassVar[tuple[str, ...]] = ("shaping", "registers")
 

@@ -37,7 +37,7 @@ def parameters(index: int, target: int, interval: int) -> list[Entry]:
 
 
 class Decisions(manager_test.ManagerTest):
-    """What becomes of six frames that come one by one, with the state forced.
+    """Six frames that come one by one, with the state forced, are dropped or sent as they should.
 
     With a target of 0 nothing that leaves ends the dropping state.
     """
@@ -103,7 +103,7 @@ class Decisions(manager_test.ManagerTest):
 
 
 class Measured(shaping_test.ShapingTest):
-    """What six frames that have waited for a millisecond at the least make of the state.
+    """Six frames that have waited for a millisecond at the least change the state as they should.
 
     All of them are sent: nothing is dropped at the head.
     """

@@ -33,7 +33,7 @@ COUNTS: Final = 16
 
 
 class Decisions(manager_test.ManagerTest):
-    """What becomes of six frames that come one by one, with the state forced."""
+    """Six frames come one by one, with the state forced, and are dropped or sent as they should."""
 
     manager = QueueManager.CODEL_DT
     needs: ClassVar[tuple[str, ...]] = ("registers",)

@@ -254,7 +254,7 @@ class NoProbability(aqm_test.AqmTest):
 
 
 class Disabled(aqm_test.AqmTest):
-    """Where DOCSIS-PIE is not the queue manager its probability means nothing."""
+    """A flow whose queue manager is not DOCSIS-PIE ignores DOCSIS-PIE's probability."""
 
     def doRunTest(self) -> None:
         index = self.aqm_flow()

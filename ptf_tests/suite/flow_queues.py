@@ -242,7 +242,7 @@ class ScaledProbability(flow_queue_test.FlowQueueTest):
             {"own": 200_000, "longest": 200_000, "drop_prob": 0.3, "rate": 0.3},
             # The longest so far is shorter than the own: then that is the longest.
             {"own": 200_000, "longest": 50_000, "drop_prob": 0.3, "rate": 0.3},
-            # Of another generation's nobody knows whether it still is.
+            # Nobody knows whether a longest queue of another generation still is the longest.
             {"own": 50_000, "longest": 200_000, "drop_prob": 0.3, "rate": 0.3, "generation": 7},
         ]
 

@@ -40,7 +40,7 @@ class LostFrames(lost_test.LostTest):
 
 
 class Unsettled(lost_test.LostTest):
-    """With another generation the queue may not keep its order: nothing is believed yet."""
+    """After a change of generation nothing is believed yet, as the queue may not keep its order."""
 
     def doRunTest(self) -> None:
         index = self.service_flow()

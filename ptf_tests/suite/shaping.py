@@ -54,7 +54,7 @@ class Inequalities(load_test.LoadTest):
 
 
 class OneRate(load_test.LoadTest):
-    """With one of the two rates the other is no limit: a burst at once, or no burst at all."""
+    """A flow with one rate has no limit but that one: a burst at once, or none at all."""
 
     def cases(self) -> Iterable[dict[str, Any]]:
         return [

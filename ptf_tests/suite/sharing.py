@@ -17,7 +17,7 @@ from docsis_ptf.docsis_test import MAX_FRAME
 from docsis_ptf.sharing_test import Load
 
 CHANNEL = 8_000_000
-# Of the capture's clock against the switch's, and of the frames at either end.
+# The tolerance covers the capture's clock against the switch's, and the frames at either end.
 SHARE_TOLERANCE = 0.02
 
 

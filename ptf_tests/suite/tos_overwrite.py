@@ -29,7 +29,7 @@ def overwritten(tos: int, masks: tuple[int, int]) -> int:
 
 
 def header_sum(frame: bytes) -> int:
-    """What a receiver adds up over the IPv4 header: 0xffff if right, else how far it is off."""
+    """Adds the IPv4 header up as a receiver does: 0xffff if right, else how far it is off."""
     octets = 4 * (frame[IPV4_AT] & 0x0F)
     return ~internet_checksum(frame[IPV4_AT : IPV4_AT + octets]) & 0xFFFF
 
@@ -85,7 +85,7 @@ class Packets(classifier_test.ClassifierTest):
 
 
 class NotIp(classifier_test.ClassifierTest):
-    """What the pipeline does not see as IP passes as it is."""
+    """A frame that the pipeline does not see as IP passes as it is."""
 
     def cases(self) -> Iterable[dict[str, Any]]:
         return [{"frame": name} for name in self.table()]
@@ -124,7 +124,7 @@ class Checksums(classifier_test.ClassifierTest):
                 self.check(udp4(chksum=checksum, **fields), overwritten(tos, masks))
 
     def lengths(self, options: int) -> dict[str, int]:
-        """What Scapy would fill in with UDP behind the header."""
+        """The lengths that Scapy would fill in with UDP behind the header."""
         header = 20 + 4 * options
         return {"ihl": header // 4, "len": header + 8 + len(PAYLOAD), "proto": 17}
 

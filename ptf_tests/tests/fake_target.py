@@ -17,7 +17,7 @@ SERVICE = "/p4.v1.P4Runtime/"
 
 @dataclass
 class FakeTarget:
-    """What the server has and how it behaves.
+    """A server's state and behaviour.
 
     Attributes:
         config: The program that it has, or None.

@@ -9,7 +9,7 @@ from docsis_ptf.params import TestParams
 
 
 def as_ptf_parses(text: str) -> dict[str, object]:
-    """What PTF makes of --test-params."""
+    """Parses --test-params as PTF does."""
     values: dict[str, object] = {}
     exec(text, {}, values)  # as PTF itself does
     return values

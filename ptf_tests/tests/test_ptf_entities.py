@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests make of the registers that a device tells."""
+"""Tests read the registers that a device tells."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with a target is said once, before the tests, and it keeps what it had."""
+"""A target's faults are told once, before the tests, and it keeps what it had."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def running(target: FakeTarget | None) -> Iterator[TestParams]:
 
 
 def refused(params: TestParams) -> str:
-    """What is said of a target that cannot be tested: one line."""
+    """The one line that is said of a target that cannot be tested."""
     with pytest.raises(TargetError) as failure:
         preflight.examine(params, NO_WIRES)
     said = str(failure.value)

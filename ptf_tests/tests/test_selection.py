@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which tests a selection runs: leaving out leaves the rest, and nothing is never meant."""
+"""Selections run the right tests: leaving out leaves the rest, and nothing is never meant."""
 
 from __future__ import annotations
 

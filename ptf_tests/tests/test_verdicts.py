@@ -190,7 +190,7 @@ def test_junit() -> None:
 
 
 class Page(HTMLParser):
-    """What a browser would load, and the text of the rows."""
+    """The links of a page that a browser would load, and the text of the rows."""
 
     def __init__(self) -> None:
         super().__init__()

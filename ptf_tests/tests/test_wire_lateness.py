@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a switch's lateness allows the wire to show, and how the machine's own is measured."""
+"""The lateness of a switch bounds what the wire may show; the machine's own is measured."""
 
 from __future__ import annotations
 

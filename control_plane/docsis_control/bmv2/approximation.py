@@ -47,7 +47,7 @@ def approximated(topology: Topology) -> Topology:
 
 
 def too_fast(topology: Topology, direction: Direction) -> str:
-    """Which service flow BMv2 cannot carry, in words; "" where it can carry each.
+    """Names a service flow that BMv2 cannot carry, in words; "" where it can carry each.
 
     Args:
         topology: What is to be built.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the operator writes in YAML, validated: service tiers, and what every file has in common."""
+"""The operator's YAML, validated: service tiers, and what every file has in common."""
 
 from docsis_control.config.errors import ConfigError
 from docsis_control.config.models import Aqm, ServiceFlowProfile, ServiceTier

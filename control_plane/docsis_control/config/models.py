@@ -231,7 +231,7 @@ class ServiceFlowProfile(Model):
 
 
 class ServiceTier(Model):
-    """What a subscriber bought: one service flow in each direction."""
+    """The rates that a subscriber bought: one service flow in each direction."""
 
     name: str = Field(description="Name of the tier; the file's name without .yaml.")
     description: str = Field(default="", description="One line for people.")

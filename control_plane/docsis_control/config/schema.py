@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What JSON Schemas of this project have in common."""
+"""The common parts of this project's JSON Schemas."""
 
 from typing import Final
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
-"""What the schemas are written in."""
+"""The dialect in which the schemas are written."""

@@ -18,7 +18,7 @@ from docsis_control.queue_managers.presets import name_of
 
 
 class Action(StrEnum):
-    """What is done; DSA, DSC and DSD."""
+    """The action of a change: DSA, DSC and DSD."""
 
     ADD = "add"
     SET = "set"
@@ -26,7 +26,7 @@ class Action(StrEnum):
 
 
 class Kind(StrEnum):
-    """What it is done to; keys of the configuration file."""
+    """The kind of object that a change is about; keys of the configuration file."""
 
     UPSTREAM_SERVICE_FLOW = "upstream_service_flows"
     DOWNSTREAM_SERVICE_FLOW = "downstream_service_flows"
@@ -61,7 +61,7 @@ class Change:
     Attributes:
         action: What is done.
         kind: To what.
-        reference: Of what is set or deleted; None for one that is added.
+        reference: Reference of what is set or deleted; None for one that is added.
         values: As in the YAML of a configuration file. In what is set, keys that are not
             there stay as they are and null takes a key away. What is added needs no
             reference (the lowest that is free) and, of a service flow, no parameter set
@@ -84,7 +84,7 @@ class Managed:
     """A service flow's queue manager, chosen while it runs.
 
     Attributes:
-        direction: Of the service flow.
+        direction: Direction of the service flow.
         reference: Its Service Flow Reference.
         management: Who decides early drops from now on, with the parameters.
     """

@@ -69,7 +69,7 @@ def apply(
 
 
 def service(modem: str, pid: int | None = None, folder: Path | None = None) -> Response:
-    """What a modem runs.
+    """Asks a controller for the service that a modem runs.
 
     Raises:
         ChangeError: No controller answers, or there is no such modem.

@@ -294,7 +294,7 @@ class DeviceChange:
                 await self._device.write([update], [name])
                 done.append(name)
         except P4RuntimeError:
-            # Of the way back those steps that undo what was done.
+            # The way back has only those steps that undo what was done.
             for update, name in updates_between(self._pipeline, self._will_be, self._was):
                 if name in done:
                     try:

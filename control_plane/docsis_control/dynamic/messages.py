@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What client and controller say to each other: one JSON document each way."""
+"""The messages between client and controller: one JSON document each way."""
 
 from dataclasses import field
 from typing import Any, Final, Literal
@@ -28,7 +28,7 @@ class ChangeMessage:
     values: dict[str, Any]
 
     def change(self) -> Change:
-        """What it says."""
+        """The change that the message asks for."""
         return Change(self.action, self.kind, self.reference, self.values)
 
 
@@ -42,11 +42,11 @@ class ManagedMessage:
 
     @classmethod
     def of(cls, managed: Managed) -> "ManagedMessage":
-        """To say it."""
+        """Makes the message that tells a managed service flow."""
         return cls(managed.direction, managed.reference, as_written(managed.management))
 
     def managed(self) -> Managed:
-        """What it says.
+        """The managed service flow that the message names.
 
         Raises:
             KeyedError: The management is none.
@@ -66,7 +66,7 @@ class Request:
 
 @dataclass(frozen=True, config=ConfigDict(extra="ignore"))
 class FlowNumbers:
-    """Which service flow has which numbers."""
+    """The numbers of a service flow."""
 
     direction: Literal["upstream", "downstream"]
     service_flow_reference: int
@@ -78,7 +78,7 @@ class FlowNumbers:
 
 @dataclass(frozen=True, config=ConfigDict(extra="ignore"))
 class Response:
-    """What the modem runs now.
+    """The answer: what the modem runs now.
 
     Attributes:
         error: Why nothing was changed, and nothing else is told; "" if it was.

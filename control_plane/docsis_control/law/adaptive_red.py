@@ -38,7 +38,7 @@ AVERAGE_ONE: Final = 1 << 16
 
 @dataclass(frozen=True)
 class Parameters:
-    """What is configured for the service flows.
+    """The configured parameters of the service flows.
 
     Attributes:
         target: Bytes that the average is to have.

@@ -54,7 +54,7 @@ _DECAY, _HIGH_STEP = real(0.98), real(0.02)
 
 @dataclass(frozen=True)
 class Parameters:
-    """What is provisioned for the service flows.
+    """The provisioned parameters of the service flows.
 
     Attributes:
         msr: Maximum Sustained Traffic Rate, bytes per second, above 0.

@@ -54,7 +54,7 @@ def adopt(state: State, acknowledged: Ints, data_state: Ints) -> tuple[State, In
 
 
 def sequence_numbers(data_state: Ints) -> Ints:
-    """What the register aqm_data_state counted, shape (n,)."""
+    """The sequence numbers in the register aqm_data_state, shape (n,)."""
     return data_state >> _STATE_BITS
 
 

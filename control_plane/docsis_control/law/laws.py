@@ -37,10 +37,10 @@ _NOTHING: Final = whole(0)
 
 
 class Interval(NamedTuple):
-    """What a law is told of its service flows; arrays in the order of its columns.
+    """The input of a law for one interval; arrays in the order of its columns.
 
     Attributes:
-        readings: Of the registers.
+        readings: Readings of the registers.
         backlog: Bytes queued.
         tokens: Bytes in the sustained rate's bucket.
         acknowledged: Sequence numbers of aqm_data_state that the controller has seen.
@@ -69,7 +69,7 @@ class Interval(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a law found and decided, in the order of its columns.
+    """The output of a law, in the order of its columns.
 
     Attributes:
         qdelay: The delay as the law sees it now, seconds.
@@ -120,7 +120,7 @@ class Law(ABC):
 
     @abstractmethod
     def observe(self, interval: Interval) -> Outcome:
-        """What it sees between two ticks; changes nothing."""
+        """Observes the queues between two ticks; changes nothing."""
 
     @abstractmethod
     def follow(self, before: Self, here: Ints, there: Ints) -> None:
@@ -295,7 +295,7 @@ class PieLaw(Law):
         self._parameters = pie.Parameters(
             alpha=_floats(each.alpha for each in managements),
             beta=_floats(each.beta for each in managements),
-            # What the pipeline has been given.
+            # The target that the pipeline has been given.
             qdelay_ref=self._rates.latency_target,
             t_update=_microseconds(each.update_interval for each in managements),
             max_burst=_microseconds(each.max_burst for each in managements),
@@ -352,9 +352,9 @@ class Pie002Law(Law):
         )
         self._timetable = Timetable(_microseconds(each.update_interval for each in managements))
         self._state = pie_002.State.initial(self._no_time)
-        # Where the state is that of the data path's: from the first tick on.
+        # Whether the state is the data path's, which it is from the first tick on.
         self._started: Bools = np.zeros(len(flows), np.bool_)
-        # Where the interval has passed, and no packet came since.
+        # Whether the interval has passed and no packet has come since.
         self._due: Bools = np.zeros(len(flows), np.bool_)
         self._arrivals: Ints = self._no_time
 

@@ -60,7 +60,7 @@ _COUNTER: Final = 0xFFFFFFFF
 
 
 def steps(before: Interval, now: Interval, known: Bools, count: int) -> Iterator[Interval]:
-    """What each of so many ticks would have seen; the last is `now`.
+    """Yields what each of `count` ticks would have seen; the last is `now`.
 
     Args:
         before: At the last tick there was.

@@ -36,7 +36,7 @@ _SCALE: Final = np.array([1 / 2048, 1 / 512, 1 / 128, 1 / 32, 1 / 8, 1 / 2, 1.0]
 
 @dataclass(frozen=True)
 class Parameters:
-    """What is configured for the service flows.
+    """The configured parameters of the service flows.
 
     Attributes:
         alpha: Weight of the delay's distance from QDELAY_REF, 1/s.

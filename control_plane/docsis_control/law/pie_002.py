@@ -37,7 +37,7 @@ _HALF: Final = 1 << 31
 
 @dataclass(frozen=True)
 class Parameters:
-    """What is configured for the service flows.
+    """The configured parameters of the service flows.
 
     Attributes:
         alpha: Weight of the delay's distance from target_delay, 1/s.

@@ -50,7 +50,7 @@ that follows from it must stay a number."""
 
 @dataclass(frozen=True)
 class State:
-    """What is remembered from one interval to the next.
+    """The state from one interval to the next.
 
     Attributes:
         rate_estimate: Bytes per second.
@@ -83,7 +83,7 @@ class State:
 
 
 class Counted(NamedTuple):
-    """What the pipeline has counted when an interval ends; an element a service flow.
+    """The pipeline's counts at the end of an interval; one element a service flow.
 
     Attributes:
         granted_bytes: Bytes granted so far, modulo 2^32.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the laws are told by the data path, and what they tell it: registers.
+"""Registers: the laws' inputs from the data path, and their outputs to it.
 
 Arrays have shape (n,), one element a service flow.
 """
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from docsis_control.law.arrays import Ints, whole
 
 Columns = slice | npt.NDArray[np.intp]
-"""Which of a device's service flows: indexes into its arrays, or all of them."""
+"""Chooses service flows of a device: indexes into its arrays, or all of them."""
 
 
 _COUNTER: Final = whole(0xFFFFFFFF)
@@ -35,7 +35,7 @@ def backlog(enqueued_bytes: Ints, dequeued_bytes: Ints) -> Ints:
 
 
 class Readings(NamedTuple):
-    """What the data path's registers held, all of one moment.
+    """The values of the data path's registers, all of one moment.
 
     A target may read one after the other. sf_dequeued_bytes comes first then, so that a frame
     that passes in between counts as queued and not as one that left before it came.
@@ -79,7 +79,7 @@ class Readings(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """What to write to the controller's registers.
+    """The values to write to the controller's registers.
 
     Attributes:
         drop_prob: aqm_drop_prob, Q4.28.

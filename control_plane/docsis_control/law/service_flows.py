@@ -23,7 +23,7 @@ _TOKENS_PER_BYTE: Final = real(TOKENS_PER_BYTE)
 
 
 class Decision(NamedTuple):
-    """What the laws decided.
+    """The laws' decision.
 
     Attributes:
         drop_prob: The probability; of Adaptive RED maxp; 0 without a law.
@@ -37,7 +37,7 @@ class Decision(NamedTuple):
 
 
 class Observation(NamedTuple):
-    """What one interval saw and decided, for the record.
+    """The observation and the decision of one interval, for the record.
 
     Attributes:
         backlog: Bytes queued.
@@ -110,7 +110,7 @@ class DeviceLaw:
         self._tick, self._gap = before._tick, before._gap
         here, there = (np.array(side, np.int64) for side in zip(*kept, strict=True))
         self._acknowledged[here] = before._acknowledged[there]
-        # Where nothing was, anything may be: nobody looks at it.
+        # Columns without a past may have any value: nobody looks at them.
         source: Ints = np.zeros(len(self._flows), np.int64)
         source[here] = there
         self._known[:] = False
@@ -125,7 +125,7 @@ class DeviceLaw:
                 law.follow(old, mine[here][both], its[there][both])
 
     def observe(self, readings: Readings) -> Observation:
-        """What the readings mean between two intervals; changes nothing."""
+        """Observes the queues between two intervals; changes nothing."""
         interval = self._interval(readings, 0)
         return _observation(
             interval, self._joined([law.observe(interval.of(law.columns)) for law in self._laws])

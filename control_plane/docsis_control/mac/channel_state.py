@@ -173,7 +173,7 @@ def _element(message: Any) -> MapElement:
 
 def _burst(message: Any) -> Burst:
     requested = message.WhichOneof("requested")
-    # What a newer switch may know besides is left out, as an element of another usage is.
+    # Values that only a newer switch knows are left out, as are elements of another usage.
     asked = message.asked if message.asked.how in _HOW else None
     return Burst(
         minislots=message.minislots,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What no service flow may be told on its upstream channel; the rules of mac-wire.
+"""The rules for service flows on an upstream channel, as mac-wire has them.
 
 Whether the windows of all unsolicited grants fit beside each other is the scheduler's to say, when
 it admits them.
@@ -20,11 +20,12 @@ _BITS_S = 8 * 10**12
 """Bits of a byte, times picoseconds of a second."""
 
 PROACTIVE_PERCENT: Final = 5
-"""What a proactive grant has beyond the guaranteed rate, as mac-cmts makes it (docsis-ns3)."""
+"""Per cent that a proactive grant has beyond the guaranteed rate, as mac-cmts makes it
+(docsis-ns3)."""
 
 MOST_PROMISED: Final = Fraction(90, 100)
-"""Of a channel's minislots for data, what grants and polls that come by themselves and reserved
-rates may take; mac-cmts admits no more."""
+"""The greatest part of a channel's data minislots that unsolicited grants, polls and reserved rates
+may take; mac-cmts admits no more."""
 
 _ASSUMED_FRAME = 1522
 """Bytes of the frames of a reserved rate whose flow assumes none."""
@@ -75,7 +76,7 @@ def promised(scheduling: Scheduling, profile: Profile) -> Fraction:
     """Minislots of each MAP, on average, that a service flow has without asking.
 
     Args:
-        scheduling: Of a service flow that `check_flow` accepts.
+        scheduling: Scheduling of a service flow that `check_flow` accepts.
     """
     kind = scheduling.type
     if kind.unsolicited:
@@ -105,7 +106,7 @@ def reserved(rate: int, assumed_packet_size: int, profile: Profile) -> Fraction:
     Args:
         rate: bit/s.
         assumed_packet_size: Bytes that a shorter frame counts for; 0 where the flow has none.
-        profile: Of the channel.
+        profile: Profile of the channel.
     """
     frame = assumed_packet_size or _ASSUMED_FRAME
     return Fraction(
@@ -149,7 +150,7 @@ def _check_whole(scheduling: Scheduling, profile: Profile) -> None:
 
 
 def _check_jitter(key: str, interval: int, jitter: int, profile: Profile) -> None:
-    """Where intervals begin anywhere in a minislot, one has to begin within the jitter."""
+    """Checks that an interval begins within the jitter, wherever in a minislot it begins."""
     frame = profile.clock.frame_ps
     aligned = frame % PS_PER_NS == 0 and interval * PS_PER_NS % frame == 0
     if not aligned and min(jitter, interval) * PS_PER_NS < frame:
@@ -162,7 +163,7 @@ def _check_jitter(key: str, interval: int, jitter: int, profile: Profile) -> Non
 
 
 def _check_grant(key: str, size: int, profile: Profile) -> None:
-    """What comes without a request has to fit a MAP of usual length."""
+    """Checks that a grant without a request fits a MAP of usual length."""
     minislots, most = _minislots(size, profile), profile.data_minislots
     if minislots > most:
         raise KeyedError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a stage needs to build the upstream channels of a deployment: integers alone.
+"""The plan from which a stage builds the upstream channels of a deployment: integers alone.
 
 Names and units are those of the switch's crate mac-wire: nanoseconds, minislots, bytes, bit/s.
 """
@@ -51,7 +51,7 @@ class UpstreamChannelPlan:
 
     Attributes:
         name: Its name in the topology.
-        number: Of the channel in MAPs, from 1.
+        number: Number of the channel in MAPs, from 1.
         device: Name of the switch whose queues its grants let go.
         port: The port of that switch.
         profile: All of its numbers.

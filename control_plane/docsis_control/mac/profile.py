@@ -9,7 +9,7 @@ from typing import Final
 from docsis_control.mac.phy import Phy
 
 MAX_MINISLOTS: Final = 4096
-"""Of a MAP [?]."""
+"""The most minislots of a MAP [?]."""
 
 MOST_REQUESTED: Final = 255
 """Minislots of one burst that a request of DOCSIS 1.x can ask for."""
@@ -32,7 +32,7 @@ class Asking(StrEnum):
 
 
 class Packing(StrEnum):
-    """What fills a burst."""
+    """The way in which a burst is filled."""
 
     SINGLE = "single"
     CONCATENATED = "concatenated"
@@ -40,14 +40,14 @@ class Packing(StrEnum):
 
 
 class ContentionPlace(StrEnum):
-    """Where in a MAP its contention opportunities lie."""
+    """Placement of contention opportunities in a MAP."""
 
     HEAD = "head"
     RANDOM_FRAME = "random-frame"
 
 
 class GrantPlace(StrEnum):
-    """Where in a MAP grants lie that need not be anywhere."""
+    """Placement of the grants in a MAP that may be anywhere."""
 
     PACKED = "packed"
     RANDOM = "random"
@@ -81,7 +81,7 @@ class Backoff:
 
 @dataclass(frozen=True)
 class Capacity:
-    """What other users leave of a channel: each MAP draws how many minislots it may grant.
+    """The capacity that other users leave: each MAP draws how many minislots it may grant.
 
     Attributes:
         rate: Mean, bit/s.
@@ -129,8 +129,8 @@ class Profile:
         phy: How many of them a burst takes.
         map_minislots: Minislots that a MAP describes.
         stretch: Whether a MAP describes more where a grant does not fit.
-        contention_minislots: Of each MAP, at least.
-        maintenance_minislots: Of each MAP.
+        contention_minislots: Least number of minislots for contention in each MAP.
+        maintenance_minislots: Minislots for maintenance in each MAP.
         request_minislots: That one request takes.
         contention_place: Where contention lies.
         extra_contention: Whether what is left of a MAP is contention, too.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What no upstream channel may be told; the rules of mac-wire, with the keys of topology files."""
+"""The rules for upstream channels, as mac-wire has them, with the keys of topology files."""
 
 from typing import Final
 
@@ -30,7 +30,7 @@ _HEADERS: Final = (6, 246)
 
 
 def frame_key(profile: Profile) -> str:
-    """What topology files call the length of a frame: of one minislot on an SC-QAM channel."""
+    """The key of topology files for the length of a frame: of one minislot on an SC-QAM channel."""
     return "minislot_time" if profile.clock.per_frame == 1 else "frame_time"
 
 

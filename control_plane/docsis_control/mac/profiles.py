@@ -30,7 +30,7 @@ DOCSIS_3_0: Final = "docsis-3.0"
 DOCSIS_3_1: Final = "docsis-3.1"
 
 NAMES: Final = (CABLELABS_2014, DOCSIS_1_1_004, DOCSIS_3_0, DOCSIS_3_1)
-"""Of those that `named` makes."""
+"""The names of the profiles that `named` makes."""
 
 _US: Final = 1_000
 _MS: Final = 1_000_000
@@ -40,7 +40,7 @@ _LINE_RATE_2014: Final = 1_000_000_000
 """bit/s; the line of K1's rows."""
 
 _FRAMES_3_1: Final = 15
-"""Of a MAP: the default of docsis-ns3, 2.025 ms."""
+"""OFDMA frames of a MAP: the default of docsis-ns3, 2.025 ms."""
 
 
 def named(name: str) -> Profile:

@@ -25,7 +25,7 @@ def messages() -> Any:
 
 
 def flow_settings(flow: ChannelFlow) -> Mapping[str, int]:
-    """What scheduler and modem are told of a service flow beside its SID and scheduling type.
+    """The settings of a service flow for scheduler and modem, beside SID and scheduling type.
 
     The names are those of docsis.mac.v1's ServiceFlow.settings, and of the virtual world's.
     """
@@ -52,12 +52,12 @@ def flow_settings(flow: ChannelFlow) -> Mapping[str, int]:
         "min_reserved_rate": flow.min_reserved_rate,
         "assumed_packet_size": flow.assumed_packet_size,
     }
-    # What a scheduling type does not use is 0 in a plan. The policy says something as 0.
+    # A plan has 0 for settings that a scheduling type does not use. A policy of 0 has a meaning.
     return {key: value for key, value in given.items() if value or key == "policy"}
 
 
 def primary_queues(channels: Sequence[UpstreamChannelPlan]) -> Mapping[tuple[str, int], int]:
-    """Which queue sends what the pipeline leaves without a service flow, by device and port.
+    """Maps device and port to the queue of frames that the pipeline gives no service flow.
 
     It is the first, the primary service flow of the first modem: there is no other way upstream.
     """
@@ -87,7 +87,7 @@ class ChannelChange:
 def change_between(
     before: Sequence[UpstreamChannelPlan], after: Sequence[UpstreamChannelPlan]
 ) -> ChannelChange:
-    """What is different; the channels themselves are the same, and a SID stays on its channel."""
+    """Finds the differences; the channels are the same, and a SID stays on its channel."""
 
     def by_sid(
         channels: Sequence[UpstreamChannelPlan],

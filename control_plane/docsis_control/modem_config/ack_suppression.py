@@ -20,7 +20,7 @@ _HEADER: Final = _PREFIX + bytes((1, 1))
 
 
 class AckSuppression(StrEnum):
-    """Which TCP acknowledgements a modem's queue does without, as later ones repeat them."""
+    """The TCP acknowledgements that a modem's queue drops, as later ones repeat them."""
 
     NONE = "none"
     """It keeps all."""

@@ -25,8 +25,8 @@ UNQUOTED: Final = (
 """Why hexadecimal that YAML read as a number is refused."""
 
 MAX_ENTRIES: Final = 256
-"""Of service flows and classifiers of a direction; no modem has room for near as many,
-and it bounds what a damaged file can ask for."""
+"""The most service flows, and the most classifiers, of a direction; no modem has room for near as
+many, and it bounds what a damaged file can ask for."""
 
 
 def parse_hex(value: object) -> bytes:
@@ -107,7 +107,7 @@ class Aggregate(Model):
 
     @classmethod
     def rank(cls, kind: int) -> int:
-        """What types are sorted by where `tlv_order` is not given."""
+        """The rank by which types are sorted where `tlv_order` is not given."""
         return kind
 
     @classmethod
@@ -253,7 +253,7 @@ def tlv_path(model: type[Aggregate], location: Location) -> str:
 
 @dataclass
 class Places:
-    """Where in a file the values of its model stand.
+    """Positions in a file of the values of its model.
 
     Attributes:
         tlvs: Path and offset of the TLV of a location.
@@ -279,7 +279,7 @@ def decode(
     path: str = "",
     location: Location = _NOTHING,
 ) -> dict[str, Any]:
-    """What an operator would write for `tlvs`, to be validated by `model`.
+    """Turns `tlvs` into what an operator would write, to be validated by `model`.
 
     Args:
         places: Where it is noted what came from where.

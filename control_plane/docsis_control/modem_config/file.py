@@ -38,7 +38,7 @@ from docsis_control.modem_config.tlv import (
 
 @dataclass(frozen=True)
 class Decoded:
-    """What was read.
+    """A file as it was read.
 
     Attributes:
         configuration: The configuration.
@@ -222,7 +222,7 @@ def _with_digest(tlvs: list[Tlv], kind: int, digest: bytes) -> list[Tlv]:
 
 
 def to_plain(configuration: ModemConfiguration) -> dict[str, Any]:
-    """What an operator would write: the keys that are given, as YAML or JSON has them."""
+    """Turns a configuration into what an operator would write, as YAML or JSON has it."""
     shown = _arranged(configuration.model_dump(exclude_unset=True))
     assert isinstance(shown, dict)
     return shown

@@ -44,14 +44,14 @@ def provision(
     limits: Limits | None = None,
     downstream_buffer: BufferLimit = DEFAULT_BUFFER,
 ) -> Modem:
-    """What a modem is to run.
+    """Makes the service that a modem is to run from its configuration.
 
     Args:
         channel: Stands in where a service flow has no Maximum Sustained Traffic Rate,
             and must hold the minimum reserved rates.
         classes: Those that service flows may name.
-        limits: Of the modem; those of `Limits` unless given.
-        downstream_buffer: Of downstream service flows that say nothing of theirs.
+        limits: Limits of the modem; those of `Limits` unless given.
+        downstream_buffer: Buffer of downstream service flows that have none of their own.
 
     Raises:
         KeyedError: The configuration breaks a rule; the key is from its root.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a configuration file means: service flows and classifiers with every default filled in.
+"""The meaning of a configuration file: service flows and classifiers with every default filled in.
 
 Frozen and free of TLVs, for what runs a modem; the file's form is `document`.
 Rates are bit/s, sizes bytes, times nanoseconds.
@@ -77,17 +77,17 @@ class PacketClassifier:
         service_flow: Reference of the flow that it selects.
         rule_priority: 0 to 255; the highest is tried first, of equal ones the lowest reference.
         active: Whether it takes part.
-        tos: Of the ToS byte of IPv4 or the traffic class of IPv6.
+        tos: ToS byte of IPv4 or the traffic class of IPv6.
         protocol: IP protocol or next header; 257 is TCP or UDP.
         source, destination: IPv4 address and mask, or IPv6 address and prefix as mask, as integers.
         ip_version: 4 or 6 where only packets of it can match.
         source_ports, destination_ports: First and last.
-        flow_label: Of IPv6.
+        flow_label: Flow label of IPv6.
         source_mac, destination_mac: Address and mask as integers.
         ethernet: Kind and value of what the frame carries, as in the file: "ethertype", "dsap",
             "mac-management" or "all-data".
-        user_priority: Of the 802.1Q tag, lowest and highest.
-        vlan: Of the 802.1Q tag.
+        user_priority: User priority of the 802.1Q tag, lowest and highest.
+        vlan: VLAN id of the 802.1Q tag.
 
     Raises:
         ValueError: It has conditions of one version of IP without naming the version.
@@ -136,8 +136,8 @@ class Modem:
     """A modem as it is to be run.
 
     Attributes:
-        service_flows: Of both directions; the primary ones first in theirs.
-        classifiers: Of both directions, in the order in which they are tried.
+        service_flows: Service flows of both directions; the primary ones first in theirs.
+        classifiers: Classifiers of both directions, in the order in which they are tried.
         network_access: Whether hosts behind the modem may use the network.
     """
 

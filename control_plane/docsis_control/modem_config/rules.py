@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a modem or a CMTS refuses in a configuration file whose values are in order.
+"""The rules by which a modem or a CMTS refuses a configuration file whose values are in order.
 
 Every rule looks at the whole configuration and tells all that it finds: a file is
 used as a whole or not at all.
@@ -40,7 +40,7 @@ class Violation:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a modem has room for, in each direction.
+    """The room that a modem has for service flows and classifiers, in each direction.
 
     000, section 3.1: modems typically support 16 or 32 service flows and at least
     that many classifiers.
@@ -79,7 +79,7 @@ def check(
     """All rules that a configuration breaks, in the order of the file's keys.
 
     Args:
-        limits: Of the modem; those of `Limits` unless given.
+        limits: Limits of the modem; those of `Limits` unless given.
         channel: Where it is known, the minimum reserved rates must fit into it.
     """
     limits = limits or Limits()

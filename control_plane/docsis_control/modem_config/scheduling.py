@@ -47,10 +47,11 @@ class Policy(IntFlag):
 
 
 USUAL_UNSOLICITED: Final = 0x17F
-"""Of UGS and UGS-AD [?]: neither requests nor parts, and nothing that is too long."""
+"""The usual policy of UGS and UGS-AD [?]: neither requests nor parts, and nothing that is too
+long."""
 
 USUAL_REAL_TIME_POLLING: Final = 0x1F
-"""Of rtPS [?]: requests in polls only."""
+"""The usual policy of rtPS [?]: requests in polls only."""
 
 _USUAL_POLICIES: Final = {
     SchedulingType.UGS: USUAL_UNSOLICITED,
@@ -59,7 +60,8 @@ _USUAL_POLICIES: Final = {
 }
 
 DEFAULT_POLLING_INTERVAL: Final = 1_000_000_000
-"""Of nrtPS, nanoseconds; the standard leaves it to the CMTS, "about every second" [?]."""
+"""nrtPS's polling interval, nanoseconds; the standard leaves it to the CMTS, "about every second"
+[?]."""
 
 DEFAULT_BACKOFF_EIGHTHS: Final = 8
 """The whole window (DOCS-QOS3-MIB, docsQosParamSetMultiplierContentionReqWindow)."""
@@ -78,19 +80,19 @@ class Scheduling:
         polling_interval: Between two polls; 0 of services that are not polled.
         poll_jitter: How much later than that a poll may come. Unless given, that of the grants
             with UGS-AD, and else the interval: a poll comes somewhere in each.
-        grant_size: Of each unsolicited grant, from FC on; 0 of other services.
+        grant_size: Size of each unsolicited grant, from FC on; 0 of other services.
         grant_interval: Between two intervals of unsolicited grants; 0 of other services.
         grant_jitter: How much later than that a grant may come.
         grants_per_interval: Unsolicited grants in each; 0 of other services.
-        guaranteed_grant_interval: Of proactive grants; 0 is one MAP.
-        guaranteed_grant_rate: Of proactive grants, bit/s; 0 of other services.
-        guaranteed_request_interval: Of polls beside proactive grants, one in each; 0 is none.
+        guaranteed_grant_interval: Interval of proactive grants; 0 is one MAP.
+        guaranteed_grant_rate: Rate of proactive grants, bit/s; 0 of other services.
+        guaranteed_request_interval: Interval of polls beside proactive grants; 0 is none.
         activity_detection_disable: Whether the channel may not take proactive grants from the flow
             while it is idle.
         absolute_requests: Whether requests are to tell all that is queued. They tell what was not
             asked for before in any case.
         max_concatenated_burst: 0 is no limit.
-        backoff_eighths: Of the contention window.
+        backoff_eighths: Multiplier of the contention window, in eighths.
         request_unit: What a queue-depth request counts in.
     """
 
@@ -113,7 +115,7 @@ class Scheduling:
 
 
 BEST_EFFORT: Final = Scheduling(SchedulingType.BEST_EFFORT)
-"""What a service flow has that says nothing."""
+"""The scheduling of a service flow that says nothing of it."""
 
 
 def scheduling_of(flow: UpstreamQos) -> Scheduling:

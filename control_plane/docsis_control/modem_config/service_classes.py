@@ -52,7 +52,7 @@ def expand(flow: Flow, classes: Mapping[str, QosParameters]) -> Flow:
             f'there is no service class "{flow.service_class_name}"; there are {known}',
         )
     chosen = classes[flow.service_class_name]
-    # What says how the two files are written does not belong to the parameters.
+    # Keys about the form of the two files are no parameters.
     apart = {"tlv_order", "other_tlvs", "data_rate_unit"}
     inherited = {name: getattr(chosen, name) for name in chosen.model_fields_set - apart}
     given = {name: getattr(flow, name) for name in flow.model_fields_set - apart}

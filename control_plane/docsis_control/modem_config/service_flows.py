@@ -125,7 +125,7 @@ class TosOverwrite(Model):
 
 
 class QosParameters(Aggregate):
-    """What a service flow of either direction, or a service class, may have."""
+    """The parameters that a service flow of either direction, or a service class, may have."""
 
     traffic_priority: Annotated[
         Annotated[int, Field(ge=0, le=7)] | None, Wire(7, "Traffic Priority", Unsigned(1))
@@ -217,7 +217,7 @@ class QosParameters(Aggregate):
 
 
 class UpstreamQos(QosParameters):
-    """What an upstream service flow, or a service class for them, may have."""
+    """The parameters that an upstream service flow, or a service class for them, may have."""
 
     maximum_concatenated_burst: Annotated[
         _Size16 | None, Wire(14, "Maximum Concatenated Burst", Octets(2))
@@ -281,7 +281,7 @@ class UpstreamQos(QosParameters):
 
 
 class DownstreamQos(QosParameters):
-    """What a downstream service flow, or a service class for them, may have."""
+    """The parameters that a downstream service flow, or a service class for them, may have."""
 
     maximum_downstream_latency: Annotated[
         Duration | None, Wire(14, "Maximum Downstream Latency", Time(4, US))
@@ -293,7 +293,7 @@ class DownstreamQos(QosParameters):
 
 
 class _Identity(Aggregate):
-    """What makes parameters a service flow."""
+    """The parameters that turn a set of QoS parameters into a service flow."""
 
     service_flow_reference: Annotated[
         Reference16, Wire(1, "Service Flow Reference", Unsigned(2))

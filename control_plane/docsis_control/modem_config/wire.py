@@ -335,12 +335,12 @@ class Bytes(Codec):
 
 
 ETHERTYPES: Final = {"none": 0, "ethertype": 1, "dsap": 2, "mac-management": 3, "all-data": 4}
-"""What the Ethertype encoding compares its value with."""
+"""The kinds of value that the Ethertype encoding compares with."""
 
 
 @dataclass(frozen=True)
 class EtherType(Codec):
-    """What kind of Ethernet frame, and the value of that kind."""
+    """A kind of Ethernet frame, and the value of that kind."""
 
     form = "3 bytes: kind, value"
 

@@ -201,7 +201,7 @@ class Connection(P4Device):
                 raise
             raise ConnectionLost(f"the connection to {self.place} was closed") from None
         except grpc.RpcError:
-            # Where the stream has ended, too, that is why.
+            # If the stream has ended, too, that is the reason.
             self.check()
             raise
 

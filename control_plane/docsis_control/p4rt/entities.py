@@ -118,7 +118,7 @@ def table_updates(pipeline: Pipeline, entries: Iterable[TableEntry]) -> Iterator
 def updates_between(
     pipeline: Pipeline, old: Iterable[TableEntry], new: Iterable[TableEntry]
 ) -> list[tuple[Any, str]]:
-    """What makes the old entries of a device the new ones: p4.v1.Updates, and a name for each.
+    """Yields the updates that turn a device's old entries into the new ones, with a name for each.
 
     An entry is known by its table, key and priority. First comes what is new, in its order,
     then what changes, then goes what is no longer there, in the reverse order. So an entry that
@@ -140,7 +140,7 @@ def updates_between(
     for key in before.keys() & after.keys():
         if _does_the_same(before[key], after[key]):
             del before[key], after[key]
-    # What is left may still say the same in other words, such as a range over all values.
+    # The remaining entries may still say the same in other words, such as a range over all values.
     gone = {_encoded_key(pipeline, entry): entry for entry in before.values()}
     inserted, modified = [], []
     for entry in after.values():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What P4Runtime calls fail with, in words."""
+"""The errors of P4Runtime calls, in words."""
 
 from collections.abc import Sequence
 from typing import Any

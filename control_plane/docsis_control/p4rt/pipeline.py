@@ -14,7 +14,7 @@ from finsy.proto import p4i
 from google.protobuf import text_format
 
 BUILD_FOLDER: Final = Path(__file__).resolve().parents[3] / "p4src" / "build"
-"""Where the repository keeps p4c's output."""
+"""The repository's folder of p4c's output."""
 
 _MOST_KEPT: Final = 4
 """Programs; a testbed has two."""

@@ -15,7 +15,8 @@ SMALLEST_WEIGHT: Final = 1 / (1 << 16)
 """The least that the pipeline's Q0.16 tells from 0."""
 
 MOST_DQ_PACKETS: Final = 1024
-"""Of a measurement of the departure rate; the pipeline's arithmetic holds that many."""
+"""The most packets of a measurement of the departure rate; the pipeline's arithmetic holds that
+many."""
 
 
 def time(value: int, what: str) -> int:

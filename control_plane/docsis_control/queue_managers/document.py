@@ -28,7 +28,7 @@ SUFFIXES: Final = (".yaml", ".yml")
 
 
 def from_argument(text: str) -> QueueManagement:
-    """What `--aqm` says: the name of a preset, or a YAML file with one mapping.
+    """Reads the argument of `--aqm`: the name of a preset, or a YAML file with one mapping.
 
     Raises:
         ConfigError: With the file, the line and the key of what is wrong in it.

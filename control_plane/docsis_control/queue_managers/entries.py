@@ -42,13 +42,13 @@ _LARGEST_RECIPROCAL: Final = 2**32 - 1
 
 
 def lasting() -> Iterator[TableEntry]:
-    """What stays as long as a device runs, whichever flows it has."""
+    """Yields the entries that stay as long as a device runs, whichever flows it has."""
     for control in (CODEL, CODEL_DT, CODEL_002):
         yield from inverse_square_roots(control)
 
 
 def entries(flow: ServiceFlow) -> Iterator[TableEntry]:
-    """What the pipeline has to know of a service flow's queue manager and flow queues."""
+    """Yields the pipeline's entries for a service flow's queue manager and flow queues."""
     match flow.management:
         case Codel() as management:
             yield _codel(flow, CODEL, management)
@@ -99,7 +99,7 @@ def _codel(flow: ServiceFlow, control: str, management: Codel | CodelDt) -> Tabl
 
 
 def _codel_002(flow: ServiceFlow, management: Codel002) -> Iterator[TableEntry]:
-    """Of the arrival, and of the departure."""
+    """Yields the entries of the arrival and of the departure."""
     interval = management.interval // 1000
     yield _entry(flow, f"{CODEL_002}.parameters", "set_interval", control_interval=interval)
     yield _entry(

@@ -38,7 +38,7 @@ from docsis_control.queue_managers.names import QueueManager
 
 
 class _Management(Model):
-    """What all have."""
+    """The common part of all queue managements."""
 
     without_flow_queues: ClassVar[str] = ""
     """Why it goes without flow queues; "" where it can have them."""
@@ -151,7 +151,7 @@ class DocsisPie2014(_Management):
 
 
 class _AnyPie(_Management):
-    """What PIE is configured with, whoever wrote it down."""
+    """The common configuration of all versions of PIE."""
 
     controlled: ClassVar[bool] = True
 

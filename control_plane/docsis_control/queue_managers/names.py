@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What queue managers are called; the one place that lists them.
+"""The names of queue managers; the one place that lists them.
 
 Imports nothing but the standard library's enumerations: `docsis-p4 --help` reads it.
 """
@@ -10,7 +10,7 @@ from typing import Final
 
 
 class QueueManager(IntEnum):
-    """Who decides early drops of a service flow, as p4src/include/types.p4 numbers them."""
+    """Queue managers, which decide early drops, as p4src/include/types.p4 numbers them."""
 
     DROP_TAIL = 0
     DOCSIS_PIE = 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the names stand for: the parameters of the papers and RFCs."""
+"""The presets: the parameters of the papers and RFCs by their names."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -95,7 +95,7 @@ PRESETS: Final[Mapping[Preset, QueueManagement]] = {
 
 
 def resolve(choice: Preset | QueueManagement) -> QueueManagement:
-    """What a preset's name stands for; any other management is what it is."""
+    """Resolves a preset's name; any other management is returned as it is."""
     return PRESETS[choice] if isinstance(choice, Preset) else choice
 
 
@@ -105,6 +105,6 @@ def preset_of(management: QueueManagement) -> Preset | None:
 
 
 def name_of(management: QueueManagement) -> str:
-    """What it is called: a preset's name where it is one, else its algorithm's."""
+    """The name of a management: a preset's where it is one, else its algorithm's."""
     preset = preset_of(management)
     return management.algorithm if preset is None else preset.value

@@ -55,7 +55,7 @@ class Request:
 
     Attributes:
         message: As decoded.
-        pdu: Of the message.
+        pdu: PDU of the message.
         asked: The names of its variables.
     """
 
@@ -92,7 +92,7 @@ def respond(request: Request, tree: Tree | None) -> bytes:
     """The response to a request.
 
     Args:
-        request: Of `parse`.
+        request: Request as `parse` gives it.
         tree: What there is; None when it cannot be had, which is answered with genErr.
     """
     kind = request.pdu.tagSet

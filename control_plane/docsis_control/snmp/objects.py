@@ -16,7 +16,7 @@ from docsis_control.snmp.tree import Oid, Syntax, Tree, Value
 from docsis_control.status.model import Modem, ServiceFlow, Status
 
 FIRST_IF_INDEX: Final = 2
-"""Of a cable modem's MAC layer interface in DOCSIS; 1 is its Ethernet side."""
+"""Interface index of a cable modem's MAC layer in DOCSIS; 1 is its Ethernet side."""
 
 NO_TARGET_BUFFER: Final = 0
 NO_MAXIMUM_BUFFER: Final = 2**32 - 1
@@ -49,7 +49,7 @@ class Object:
     """A scalar or a column.
 
     Attributes:
-        name: Of its definition.
+        name: Name of its definition.
         oid: Without the instance.
         syntax: What its values are on the wire.
         most: The largest that its definition permits, where that is less than the syntax's.
@@ -153,7 +153,7 @@ _Found = Iterator[tuple[Object, Oid, int | str | bytes]]
 
 
 def tree(status: Status) -> Tree:
-    """What an agent answers from."""
+    """Makes the tree from which an agent answers."""
     values: dict[Oid, Value] = {}
     for item, instance, value in _all(status):
         fitting = _fit(item, value)

@@ -10,7 +10,7 @@ Oid = tuple[int, ...]
 
 
 class Syntax(Enum):
-    """What a value is on the wire (RFC 2578, 7.1), and the largest of its kind."""
+    """The type of a value on the wire (RFC 2578, 7.1), and the largest number of each."""
 
     INTEGER = "Integer32"
     UNSIGNED32 = "Unsigned32"
@@ -21,7 +21,7 @@ class Syntax(Enum):
 
     @property
     def largest(self) -> int:
-        """Of the numbers that it holds."""
+        """The largest number that it holds."""
         if self is Syntax.INTEGER:
             return 2**31 - 1
         return 2**64 - 1 if self is Syntax.COUNTER64 else 2**32 - 1

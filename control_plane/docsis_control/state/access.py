@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the controller needs of a device's state, however it is reached."""
+"""The controller's access to a device's state, however it is reached."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -35,7 +35,7 @@ egress: a counter of events, not of frames."""
 PRIMARY_TABLE: Final = "FrameIngress.classifier.primary"
 
 MODEM_FIELD: Final = "modem"
-"""Of both tables' keys."""
+"""The key field of both tables that holds the modem."""
 
 _FLOWS_A_READ: Final = 64
 """Service flows whose counters are asked for at once: a switch that answers for thousands in one
@@ -53,13 +53,13 @@ class Count(NamedTuple):
 
 
 def counted(data: Any) -> Count:
-    """What a p4.v1.CounterData says: v1model's own counters know nothing of the FCS."""
+    """The count in a p4.v1.CounterData, with the FCS, which v1model's own counters leave out."""
     return Count(data.packet_count, counted_bytes(data.byte_count, data.packet_count))
 
 
 @dataclass(frozen=True)
 class CounterReadings:
-    """What a device counted.
+    """A device's counters.
 
     Attributes:
         flows: By index of the service flow, 0 for none, then by name of the counter. All of a

@@ -82,7 +82,7 @@ TICK_TIMEOUT: Final = 1.0
 
 
 class _Known:
-    """What all accesses to one device share.
+    """The state that all accesses to one device share.
 
     Attributes:
         heartbeat: The register of the controller's heartbeat, to be written.
@@ -99,7 +99,7 @@ class _Known:
         self._updates: dict[int, Updates] = {}
 
     def block(self, flow: ServiceFlow) -> Block:
-        """What is read of a service flow, in the order of `_registers`."""
+        """The registers that are read of a service flow, in the order of `_registers`."""
         key = flow.index, needs(flow)
         found = self._blocks.get(key)
         if found is None:
@@ -109,7 +109,7 @@ class _Known:
         return found
 
     def updates(self, flow: ServiceFlow) -> Updates:
-        """What is written of a service flow, in the order of `_WRITTEN`."""
+        """The updates that write a service flow's registers, in the order of `_WRITTEN`."""
         found = self._updates.get(flow.index)
         if found is None:
             found = self._cells.updates([(name, flow.index) for name in _WRITTEN])
@@ -119,7 +119,7 @@ class _Known:
 
 @functools.cache
 def _registers(needed: tuple[str, ...]) -> tuple[str, ...]:
-    """What is read of a service flow whose law needs these fields besides what all need."""
+    """The registers that are read of a service flow whose law needs these fields."""
     return (*_ALWAYS, *(_FIELDS[field] for field in needed))
 
 
@@ -171,7 +171,7 @@ class RegisterAccess:
         self._updates = Updates.joined(updates).of(np.append(by_flow.T, by_flow.size))
         head = p4r.ReadRequest(device_id=device.device_id).SerializeToString()
         self.read_request = bytes(head) + self._block.request
-        # Where each cell's value belongs in an array of `_READ` by service flow.
+        # The place of each cell's value in an array of `_READ` by service flow.
         rows = [_rows(needs(flow)) for flow in self._flows]
         columns = np.repeat(np.arange(len(rows)), [len(each) for each in rows])
         all_rows = np.fromiter(itertools.chain.from_iterable(rows), np.intp)
@@ -233,7 +233,7 @@ class RegisterAccess:
         return RegisterTicks(self, entrance, self._clock, self._device.place)
 
     def readings(self, responses: Iterable[bytes], now_us: int) -> Readings:
-        """What serialized ReadResponses to `read_request` say, which were true at that time.
+        """Makes readings of serialized ReadResponses to `read_request`, true at that time.
 
         Args:
             responses: In any order and form that P4Runtime allows.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an operator sees: the controller's status as one document, and how others get it."""
+"""The controller's status as one document for operators, and the ways to get it."""
 
 from docsis_control.status.client import StatusError, fetch, find_controllers
 from docsis_control.status.model import Status, json_schema

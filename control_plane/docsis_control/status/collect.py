@@ -29,11 +29,12 @@ _STATES: Final[Mapping[int, model.AqmState]] = {
 }
 
 _MAPS: Final = 8
-"""Of the last MAPs of each upstream channel; some of them are of time to come."""
+"""How many of its last MAPs each upstream channel is asked for; some of them are of time to
+come."""
 
 _Seen = Observed | None
 _NOTHING: Final = Count(0, 0)
-"""Of a classifier that no packet can meet, which has no entries."""
+"""Count of a classifier that no packet can meet, which has no entries."""
 
 
 class Collector:
@@ -60,7 +61,7 @@ class Collector:
         return await asyncio.to_thread(self._status, deployment, seen, channels)
 
     async def _channels(self, deployment: Deployment) -> list[bytes]:
-        """What the switches say of upstream channels, those that have some."""
+        """Asks the switches for the states of their upstream channels."""
         if not deployment.topology.upstream_channels:
             return []
         devices = self._controller.devices.values()
@@ -73,7 +74,7 @@ class Collector:
     ) -> model.Status:
         known = self._directory
         if known is None or known.deployment is not deployment:
-            # What is configured is looked through once, not each time.
+            # The configuration is looked through once, not each time.
             self._directory = known = directory(deployment)
         devices = self._controller.devices
         columns = {

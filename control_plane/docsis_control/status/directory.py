@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which service flows and classifiers there are, whose, and where: what the views go by."""
+"""The directory of service flows and classifiers, with their owners and places, for the views."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -87,7 +87,7 @@ class ModemPlace:
 
 @dataclass(frozen=True)
 class Directory:
-    """What a deployment has.
+    """The directory of a deployment.
 
     Attributes:
         deployment: Whose.
@@ -110,12 +110,12 @@ class Directory:
         }
 
     def flow_name(self, device_id: int, queue_id: int) -> FlowName | None:
-        """What an upstream service flow is called; None where there is none."""
+        """The name of an upstream service flow; None where there is none."""
         return self._names.get((device_id, queue_id))
 
 
 def directory(deployment: Deployment) -> Directory:
-    """What there is to be seen of a deployment."""
+    """Makes the directory of a deployment."""
     modems = {modem.number: modem for modem in deployment.modems}
     channels = deployment.topology.channel_of
     places: dict[int, list[FlowPlace]] = {number: [] for number in modems}
@@ -198,7 +198,7 @@ def _parameters(
 
 
 def _scheduling(given: Scheduling, channel: str | None) -> model.Scheduling:
-    """What its service does not use is null."""
+    """The scheduling for the status; settings that its service does not use are null."""
     polled, unsolicited = given.type.polled, given.type.unsolicited
     proactive = given.type is SchedulingType.PGS
     return model.Scheduling(

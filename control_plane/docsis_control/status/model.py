@@ -44,7 +44,7 @@ class Traffic:
 
 @dataclass(frozen=True, kw_only=True, config=_LENIENT)
 class Counters:
-    """What became of a service flow's frames since the device was provisioned.
+    """The fates of a service flow's frames since the device was provisioned.
 
     received = forwarded + flooded + all that is dropped + queued.
     """
@@ -294,7 +294,7 @@ class Modem:
 
 @dataclass(frozen=True, kw_only=True, config=_LENIENT)
 class Quantiles:
-    """Of a time in milliseconds over the last minute; 0 where there was none."""
+    """Quantiles of a time in milliseconds over the last minute; 0 where there was none."""
 
     p50: float = Field(ge=0, description="Median.")
     p99: float = Field(ge=0, description="99th percentile.")
@@ -354,7 +354,7 @@ class Device:
 
 @dataclass(frozen=True, kw_only=True, config=_LENIENT)
 class Channel:
-    """What the modems share, bit/s of Ethernet frames."""
+    """The rates of the shared channel, bit/s of Ethernet frames."""
 
     upstream_bps: int = Field(ge=1, description="From all modems to the CMTS.")
     downstream_bps: int = Field(ge=1, description="From the CMTS to all modems.")

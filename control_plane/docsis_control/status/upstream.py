@@ -18,7 +18,7 @@ Usage = Literal["contention", "poll", "maintenance", "grant"]
 
 @dataclass(frozen=True, kw_only=True, config=_LENIENT)
 class ChannelCounters:
-    """What a channel counted, from its start on."""
+    """A channel's counters from its start on."""
 
     maps: int = Field(ge=0, description="MAPs made.")
     map_bytes: int = Field(ge=0, description="Bytes of their messages' bodies.")
@@ -103,7 +103,7 @@ class Asked:
 
 @dataclass(frozen=True, kw_only=True, config=_LENIENT)
 class Burst:
-    """What was sent in a grant."""
+    """The burst that was sent in a grant."""
 
     minislots: int = Field(ge=0, description="That it used; the others of the grant are wasted.")
     bytes: int = Field(ge=0, description="MAC bytes, with all headers; 0: it stayed empty.")

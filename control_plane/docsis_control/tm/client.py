@@ -103,7 +103,7 @@ class Traffic(NamedTuple):
 
 
 class QueueCounters(NamedTuple):
-    """What the traffic manager has counted of a queue; None where the target does not tell.
+    """The traffic manager's counters of a queue; None where the target does not tell.
 
     Attributes:
         delayed: Frames that their service flow's rates made wait.
@@ -222,7 +222,7 @@ class TrafficManager:
         return answer
 
     async def counted(self) -> Mapping[tuple[int, int], QueueCounters]:
-        """What it has counted of the service flows' queues, by port and queue.
+        """Reads the counters of the service flows' queues, by port and queue.
 
         Raises:
             ConnectionLost: The device went away.

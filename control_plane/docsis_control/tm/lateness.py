@@ -46,7 +46,7 @@ class Lateness:
         return 0
 
     def since(self, before: "Lateness") -> "Lateness":
-        """What happened after an earlier answer of the same switch.
+        """The lateness since an earlier answer of the same switch.
 
         The largest lateness is exact where it is the largest of the switch's life, and else that
         of the highest bucket.
@@ -82,7 +82,7 @@ def request(device_id: int) -> bytes:
 
 
 def lateness_from(answer: bytes) -> Lateness:
-    """What a docsis.tm.v1.GetLatenessResponse says."""
+    """Reads a docsis.tm.v1.GetLatenessResponse."""
     message = _messages().GetLatenessResponse.FromString(answer)
     return Lateness(
         buckets=tuple((bucket.upto_ns, bucket.count) for bucket in message.buckets),

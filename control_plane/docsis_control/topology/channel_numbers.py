@@ -38,7 +38,7 @@ class PhyNumbers(Model):
 
 
 class CapacityNumbers(Model):
-    """What other users leave of the channel."""
+    """The capacity that other users leave of the channel."""
 
     rate: DataRate | None = Field(default=None, description="Mean.")
     variation_percent: Count | None = Field(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the modems of a topology share: rates of the channel, and upstream channels by modem."""
+"""The shared channels of a topology: rates of the channel, and upstream channels by modem."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -27,7 +27,7 @@ NO_SHARED_QUEUE: Final = (
 
 
 class ChannelRates(Model):
-    """What the modems share, in bit/s of Ethernet frames."""
+    """The rates of the shared channel, in bit/s of Ethernet frames."""
 
     upstream: DataRate | None = Field(
         default=None,
@@ -76,7 +76,7 @@ def spread(
     channels with the fewest modems, those that are named counted.
 
     Args:
-        channels: Of the topology, with names of their own.
+        channels: The topology's channels, with names of their own.
         wanted: Each modem's name, and that of its channel or None.
     """
     by_name = {channel.name: channel for channel in channels}

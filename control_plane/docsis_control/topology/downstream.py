@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a topology says of its downstream channel beside its rate, as paper 004 needs it:
+"""A topology's downstream channel beside its rate, as paper 004 needs it:
 
 channel:
   downstream: 30.34 Mbps
@@ -25,7 +25,7 @@ from docsis_control.framing import Framing
 from docsis_control.topology.counted import Counted
 
 MOST_PACKETS: Final = 100_000
-"""Of a queue; more is a typing error."""
+"""The longest queue that may be configured; more is a typing error."""
 
 Packets = Annotated[int, Counted("packets", 1, MOST_PACKETS, "a queue's limit", 50)]
 """A number in Python, "50 packets" in YAML."""
@@ -64,7 +64,7 @@ class DownstreamFraming(Model):
 
 
 class MapTraffic(Model):
-    """What the MAPs of the upstream channels take of the downstream, before all data."""
+    """The part of the downstream that the MAPs of the upstream channels take, before all data."""
 
     message: _Size = Field(
         default=46, description="Bytes of a MAP without its elements (docsis-ns3)."
@@ -73,12 +73,12 @@ class MapTraffic(Model):
 
 
 def queue_bytes(packets: int) -> int:
-    """What a queue of so many of the longest packets holds, bytes."""
+    """The bytes of a queue that holds so many of the longest packets."""
     return packets * MAX_FRAME
 
 
 def shared_queue_bytes(rate: int, packets: int | None) -> int:
-    """What the queue that serves all downstream service flows holds, bytes.
+    """The bytes of the queue that serves all downstream service flows.
 
     Args:
         rate: bit/s of the channel.

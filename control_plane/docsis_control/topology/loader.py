@@ -67,7 +67,7 @@ def load_topology(file: Path | str, tier: str | None = None) -> Topology:
     if tier is not None or not isinstance(named, dict | None):
         data["tier"] = named_tier(document, named, ("tier",) if tier is None else None)
     modems = data.get("modems")
-    # What many modems name is read once.
+    # A file that many modems name is read once.
     loaded: dict[tuple[object, ...], Any] = {}
     for index, modem in enumerate(modems if isinstance(modems, list) else ()):
         if isinstance(modem, dict):
@@ -109,7 +109,7 @@ def _resolve(
 
 
 def _number(modem: dict[str, Any], key: str, default: int) -> int:
-    """What validation may still refuse."""
+    """A number that validation may still refuse."""
     value = modem.get(key, default)
     return value if isinstance(value, int) else default
 

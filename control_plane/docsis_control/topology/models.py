@@ -141,7 +141,7 @@ class CableModem(Model):
 
     @property
     def limits(self) -> Limits:
-        """What it has room for."""
+        """The room that it has for service flows and classifiers."""
         return Limits(self.service_flows, self.classifiers)
 
 
@@ -331,7 +331,7 @@ class Topology(Model):
         return self.channel.upstream if direction == "upstream" else self.channel.downstream
 
     def framing(self, device: Device) -> Framing | None:
-        """What carries the frames that a device sends over the cable; None: nothing."""
+        """The framing of the frames that a device sends over the cable; None: there is none."""
         if device != self.cmts or self.channel is None:
             return None
         written = self.channel.downstream_framing

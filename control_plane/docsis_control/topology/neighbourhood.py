@@ -110,7 +110,7 @@ def _hosts(
     network = _network(document, data)
     first = 256 * number
     if first + count >= network.num_addresses - 1:
-        # Of the least network whose broadcast address lies behind the last host.
+        # The prefix of the smallest network whose broadcast address is after the last host.
         prefix = network.max_prefixlen - (first + count + 1).bit_length()
         raise _problem(
             document,

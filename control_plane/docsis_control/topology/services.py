@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each modem of a topology is to run: from its configuration file, or from its tier."""
+"""The service that each modem of a topology runs: from its configuration file, or from its tier."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -74,7 +74,7 @@ def _written(reference: int, profile: ServiceFlowProfile) -> dict[str, object]:
 
 
 def service_of(topology: Topology, modem: CableModem, configuration: ModemConfiguration) -> Modem:
-    """What a modem runs with this configuration.
+    """Makes the service that a modem runs with this configuration.
 
     Raises:
         KeyedError: The configuration breaks a rule, or asks for what the pipeline does not

@@ -242,7 +242,7 @@ class UpstreamChannel(Model):
             profile = replace(profile, map_minislots=frames * clock.per_frame)
         timing = profile.timing
         if timing.map_with_previous:
-            # What takes time there are MAPs alone.
+            # Only MAPs take time there.
             length = profile.map_length
             timing = replace(timing, map_ahead=length, ack_before_start=length)
         return replace(profile, timing=timing)
@@ -260,7 +260,7 @@ class UpstreamChannel(Model):
 
 @lru_cache(maxsize=MOST_CHANNELS)
 def _numbers(channel: UpstreamChannel) -> Profile:
-    """What is asked for with every service flow, made once."""
+    """The channel's profile, which every service flow asks for, made once."""
     return channel._made()
 
 
@@ -286,7 +286,7 @@ _PLAIN: Final = (
 
 
 def _given(model: Model | None) -> dict[str, Any]:
-    """What a part says."""
+    """The values that a part gives."""
     if model is None:
         return {}
     return {key: value for key, value in model if value is not None}

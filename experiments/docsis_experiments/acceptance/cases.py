@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is played on both stages: scenarios, the demo's on both tiers."""
+"""The cases that are played on both stages: scenarios, the demo's on both tiers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Case(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The case's name."""
 
     @property
     def managers(self) -> tuple[str, ...]:
@@ -50,7 +50,7 @@ class Case(Protocol):
         """
 
     def values(self, folder: Path, manager: str) -> values.Values:
-        """What a run left, of one queue manager."""
+        """Reads the values of a run with one queue manager."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ _SCENARIOS: Final[Mapping[str, tuple[str, str]]] = {
 """Labels of runs by the scenario's name."""
 
 NAMES: Final = (*_TIERS, *_SCENARIOS)
-"""Of all registered cases."""
+"""The names of all registered cases."""
 
 
 def chosen(names: Sequence[str]) -> list[Case]:

@@ -22,7 +22,7 @@ Told = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Stages:
-    """Where runs are played.
+    """The stages on which runs are played.
 
     Attributes:
         mininet: In real time; made only where a run is missing, so that those who have no Mininet

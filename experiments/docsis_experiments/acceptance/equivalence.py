@@ -20,14 +20,14 @@ from scipy import stats
 from docsis_experiments.measurement.intervals import Interval, mean_interval
 
 LEVEL: Final = 0.05
-"""Of each of the two tests."""
+"""Level of each of the two tests."""
 
 MEAN_CONFIDENCE: Final = 0.95
-"""Of a mean's own interval, which is shown and decides nothing."""
+"""Confidence of the mean's own interval, which is shown and decides nothing."""
 
 
 class Verdict(StrEnum):
-    """What a comparison says."""
+    """The verdict of a comparison."""
 
     EQUIVALENT = "equivalent"
     """The interval of the difference lies within the margin."""
@@ -58,7 +58,7 @@ class Sample:
 
     @property
     def interval(self) -> Interval | None:
-        """Of the mean; None of fewer than two runs."""
+        """The mean's interval; None for fewer than two runs."""
         if len(self.values) < 2:
             return None
         return mean_interval(np.asarray(self.values), MEAN_CONFIDENCE)
@@ -72,8 +72,8 @@ class Comparison:
         reference: The sample that sets what is right.
         tested: The other one.
         margin: How far apart their means may be; None where the reference has no run.
-        difference: Of the means, tested less reference; None where one of them has no run.
-        interval: Of the difference; None where one sample has fewer than two runs.
+        difference: Difference of the means, tested less reference; None without runs of both.
+        interval: Interval of the difference; None where one sample has fewer than two runs.
         verdict: What follows.
     """
 

@@ -23,7 +23,7 @@ class Margin:
 
     Attributes:
         absolute: In the quantity's unit.
-        relative: Of the mean on Mininet.
+        relative: Part of the mean on Mininet.
     """
 
     absolute: float = 0.0
@@ -36,7 +36,7 @@ class Margin:
 
 @dataclass(frozen=True)
 class Quantity:
-    """What is compared.
+    """A quantity that is compared.
 
     Attributes:
         name: Key in the document.

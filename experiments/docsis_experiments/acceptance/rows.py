@@ -29,7 +29,7 @@ def comparison_table(
     Args:
         title: Above it.
         caption: Below it.
-        headings: Of the cells.
+        headings: Headings of the cells.
         entries: In the order of the rows, all of a queue manager together.
         labels: What each quantity is called.
         cells: What stands under the headings.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a case's run depends on, as a key: runs with the same key may be put together."""
+"""The inputs of a case's run, as a key: runs with the same key may be put together."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def _cells(entry: Mapping[str, Any]) -> Sequence[str]:
 
 
 def notes(case: Mapping[str, Any]) -> Iterator[str]:
-    """What a table does not say, in sentences."""
+    """Yields sentences about what a table does not show."""
     name = case["name"]
     for stage, runs in (("Mininet", case["runs"]["mininet"]), ("virtual", case["runs"]["virtual"])):
         if out := runs["not_counted"]:

@@ -35,8 +35,8 @@ def of_scenario(folder: Path, label: str, *, probe: str, transfers: tuple[str, .
     """Those of a run of a scenario.
 
     Args:
-        folder: Of the scenario's runs.
-        label: Of the run.
+        folder: Folder of the scenario's runs.
+        label: Label of the run.
         probe: The group whose latency and loss it is about.
         transfers: The groups whose goodput it is about.
     """

@@ -53,7 +53,7 @@ PROBE_INTERVAL_MS: Final = 1
 """A thousand frames a second each way: light load."""
 
 _NICE: Final = -20
-"""Of every switch that is measured: what the embedded one asks for itself."""
+"""The nice value of every switch that is measured, which the embedded one asks for itself."""
 
 _SWITCH: Final = "bench1"
 
@@ -93,7 +93,7 @@ KINDS: Final[dict[str, type[P4Switch]]] = {
 
 @dataclass(frozen=True)
 class Result:
-    """What one switch carried.
+    """The measurements of one switch.
 
     Attributes:
         tcp_mbps: Payload of one CUBIC connection, Mbit/s.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the switch's own benchmarks report, as `docsis-switch bench` measures it."""
+"""The switch's own benchmarks, as `docsis-switch bench` measures them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is being measured now: one line that changes on a terminal, plain lines elsewhere."""
+"""The progress of measurements: one line that changes on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ def programs_table(report: dict[str, Any]) -> Table:
 
 
 def control_table(report: dict[str, Any]) -> Table:
-    """What the control plane bears, and what packets feel of it."""
+    """Makes the table of the control plane's times, and of what packets feel of it."""
     flows = report["service_flows"]
     table = Table(title=f"Control plane, {flows} service flows, while probes pass")
     for heading in ("", "p50", "p99", "most"):
@@ -197,7 +197,7 @@ def pipeline_table(report: dict[str, Any]) -> Table:
 
 
 def managers_table(report: dict[str, Any]) -> Table:
-    """What each queue manager costs, beside none."""
+    """Makes the table of each queue manager's cost, beside none."""
     table = Table(title=f"Queue managers in-process: cm.p4, {report['frame_bytes']} bytes")
     table.add_column("queue manager")
     for heading in ("ns a packet", "ingress", "egress", "times none"):
@@ -212,7 +212,7 @@ def managers_table(report: dict[str, Any]) -> Table:
 
 
 def forwarding_table(results: dict[str, Result]) -> Table:
-    """What each switch carried, and its share of the bare forwarder's."""
+    """Makes the table of what each switch carried, and its share of the bare forwarder's."""
     table = Table(title="One switch between two veth pairs (and its ratio to the bare forwarder)")
     table.add_column("switch", no_wrap=True)
     for heading in (

@@ -23,7 +23,7 @@ from docsis_testbed.paths import switch_binary
 from docsis_testbed.runstate import recorded_run
 
 _WARM_UP_PART: Final = 0.1
-"""Of the time: buffers grow, and pools fill."""
+"""Part of the time in which buffers grow and pools fill."""
 
 _TOLERANCE_BYTES: Final = 1_000_000
 """Growth below this is the allocator's."""

@@ -28,7 +28,7 @@ from docsis_experiments.measurement.intervals import (
 
 @dataclass(frozen=True)
 class Difference:
-    """Of a quantity, after less before.
+    """A quantity's difference: after less before.
 
     Attributes:
         before, after: Medians over the runs that have a value; NaN where none has.
@@ -63,8 +63,8 @@ def difference(before: Series, after: Series, group: str, name: str) -> Differen
 
     Args:
         before, after: Two series.
-        group: Of the traffic.
-        name: Of the value, as outcomes have it.
+        group: Group of the traffic.
+        name: Name of the value, as outcomes have it.
     """
     first, second = values(before, group, name), values(after, group, name)
     # The seeds decide whether two series are paired. One without a value does not change that.

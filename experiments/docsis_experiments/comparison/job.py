@@ -27,14 +27,14 @@ from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import RESULTS
 
 VERSION: Final = 1
-"""Of the summary's shape."""
+"""Version of the summary's shape."""
 
 MOST_RESULTS: Final = 8
 
 QUANTITIES: Final = {
     value: metric.unit.words for metric in METRICS.values() if metric.main for value in metric.shown
 }
-"""What is compared, with its unit."""
+"""The quantities that are compared, with their units."""
 
 _LISTED: Final = 6
 """Names in a sentence."""
@@ -47,7 +47,7 @@ def run(folders: Sequence[Path], *, console: Console, results: Path = RESULTS) -
     """Compare results with the first of them, write the folder, print the table.
 
     Args:
-        folders: Of results.
+        folders: Result folders.
         console: Where the table goes.
         results: Folder that gets the comparison's folder.
 
@@ -195,7 +195,7 @@ def _entry(
 
 
 def differences_table(figures: dict[str, Any]) -> Table:
-    """What is more or less than in the first result, for the terminal."""
+    """Makes the table of differences from the first result, for the terminal."""
     result = Table(
         title=figures["title"], title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
     )

@@ -36,10 +36,10 @@ _READABLE: Final = ("scenario", "repeated", "sweep")
 
 @dataclass(frozen=True)
 class Series:
-    """What is compared: a queue manager under the same conditions.
+    """A series that is compared: a queue manager under the same conditions.
 
     Attributes:
-        name: Of the manager, and of the conditions where they are varied.
+        name: Name of the manager, and of the conditions where they are varied.
         runs: By seed or repetition: the groups of the traffic.
         seeded: Whether its numbers are seeds of virtual time, so that runs can be paired.
     """
@@ -54,8 +54,8 @@ class Result:
     """A folder of results.
 
     Attributes:
-        name: Of the folder.
-        title: Of the experiment.
+        name: Name of the folder.
+        title: Title of the experiment.
         experiment: Which kind of summary it has.
         series: By their names.
         conditions: What it was made under, in words, by what they are: the topology, the stage ...
@@ -69,7 +69,7 @@ class Result:
 
 
 def read(folder: Path) -> Result:
-    """What a folder holds.
+    """Reads the result in a folder.
 
     Raises:
         TestbedError: It is none, is damaged, or of another version.
@@ -164,7 +164,7 @@ def _of_outcomes(summary: Mapping[str, Any], outcomes: list[Outcome]) -> dict[st
 
 
 def _of_runs(folder: Path, summary: Mapping[str, Any]) -> dict[str, Series]:
-    """Of a single run of each queue manager, whose packets are in a file."""
+    """Reads a single run of each queue manager, whose packets are in a file."""
     found = {}
     for run in summary["runs"]:
         if run["faults"] or not run["timing"]["valid"]:

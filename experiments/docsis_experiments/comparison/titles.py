@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What results are called beside each other: their titles, and what tells equal ones apart."""
+"""The titles of results beside each other, and what tells equal ones apart."""
 
 from __future__ import annotations
 

@@ -22,14 +22,14 @@ class PlannedAsker:
     """A user who asks a server.
 
     Attributes:
-        group: Of the traffic.
+        group: Group of the traffic.
         name: For files.
         user: Name of the host.
         server: Name of the host that is asked.
         port: TCP port there.
         start, end: Seconds of the run.
         asks: What for.
-        congestion_control: Of TCP.
+        congestion_control: Congestion control of TCP.
         start_spread: As of `Planned`.
     """
 

@@ -23,7 +23,7 @@ model of 000's authors has it."""
 
 
 class Channel(Model):
-    """What the channel carries in the scenario's direction; in the ramp-up, its first rate.
+    """The channel's capacity in the scenario's direction; in the ramp-up, its first rate.
 
     Where the topology has upstream channels with a MAC, each of them carries that much upstream.
     """

@@ -71,7 +71,7 @@ def _loading(group: Group, tcp: bool, frame_bytes: int | None) -> Group:
 def _expecting(
     expectation: Expectation, scenario: Scenario, tolerance_percent: float | None
 ) -> Expectation:
-    """Of the runs that there are."""
+    """Limits an expectation to the runs that there are."""
     changes: dict[str, object] = {
         "runs": tuple(label for label in expectation.runs if scenario.labels(label))
     }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which runs of an experiment are made."""
+"""Chooses the runs of an experiment that are made."""
 
 from __future__ import annotations
 

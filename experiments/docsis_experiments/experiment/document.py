@@ -30,10 +30,10 @@ def write_yaml(path: Path, data: Mapping[str, Any], what: str, command: str) -> 
     """Write what was resolved.
 
     Args:
-        path: Of the file.
+        path: Path of the file.
         data: Its content, for YAML.
         what: It was resolved for.
-        command: Of docsis-p4, which repeats it.
+        command: Command of docsis-p4, which repeats it.
     """
     yaml = YAML(typ="safe", pure=True)
     yaml.default_flow_style = False

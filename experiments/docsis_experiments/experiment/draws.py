@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a plan leaves to the seed of a run: when flows begin, and how long their ways are. Pure.
+"""Draws from the seed of a run: when flows begin, and how long their ways are. Pure.
 
 A draw depends on the seed and on the flow's own name alone, so that queue managers are compared
 under the same draws, and another group changes none of them.
@@ -21,8 +21,8 @@ def drawn(plan: Plan, seed: int) -> Plan:
     """The same plan with nothing left to chance.
 
     Args:
-        plan: Of an experiment.
-        seed: Of the run; in Mininet, which of the repetitions it is.
+        plan: Plan of an experiment.
+        seed: Seed of the run; in Mininet, which of the repetitions it is.
     """
     return replace(
         plan,

@@ -19,7 +19,7 @@ from docsis_control.queue_managers.presets import PRESETS, name_of, preset_of
 
 
 def managed(value: object) -> object:
-    """What a file says, as a QueueManagement."""
+    """Reads a queue management from a file's value."""
     if isinstance(value, str):
         if value not in list(Preset):
             raise ValueError(
@@ -53,7 +53,7 @@ def name_of_run(label: str, preset: Preset | None) -> str:
     """A run's name for people: its label, with the preset's name as people know it.
 
     Args:
-        label: Of the run; a grid's has the buffer behind the queue manager.
+        label: Label of the run; a grid's has the buffer behind the queue manager.
         preset: The preset that its queue manager is, but for its buffer; None where it is none.
     """
     if preset is None or label.split(" ", maxsplit=1)[0] != preset.value:

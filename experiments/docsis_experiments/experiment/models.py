@@ -70,7 +70,7 @@ RampUp = Annotated[
 
 
 class Source(Model):
-    """Where the published figures stand."""
+    """The publication that has the figures."""
 
     paper: str = Field(description="Title, authors, year.")
     section: str = Field(default="", description="Section of the paper.")
@@ -155,7 +155,7 @@ def check_groups(groups: Sequence[Group], key: str = "") -> None:
     """Whether groups and flows can be told apart, and are not too many.
 
     Args:
-        groups: Of the traffic.
+        groups: Groups of the traffic.
         key: Where they stand, for errors.
 
     Raises:

@@ -53,7 +53,7 @@ first host to the first server, at the ports of the shipped scenarios, shares it
 upload of voip-latency.yaml; 19001 and 19002 would."""
 
 _FRAME: Final = frame_length(1514)
-"""Of a full TCP segment, to the end of the CRC."""
+"""Length of a full TCP segment's frame, to the end of the CRC."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Planned:
     """A flow between hosts.
 
     Attributes:
-        group: Of the traffic.
+        group: Group of the traffic.
         flow: What is sent; process ids are 0 until the hosts exist.
         source, destination: Names of the hosts.
         propagation_ms: What the topology adds on its way.
@@ -85,7 +85,7 @@ class PlannedCall:
     """A session of irtt between hosts.
 
     Attributes:
-        group: Of the traffic.
+        group: Group of the traffic.
         name: For files.
         source, destination: Names of the hosts.
         port: UDP port of the client.
@@ -102,17 +102,17 @@ class PlannedCall:
 
 @dataclass(frozen=True)
 class Plan:
-    """What every run of a scenario does.
+    """The plan of every run of a scenario.
 
     Attributes:
         flows: Sent by our own programs.
         calls: Sent by irtt.
         ramp_up_seconds: Before the measured time, with all traffic.
         measured_seconds: What the results are about.
-        one_in: Of that many packets one is looked at.
+        one_in: One of this many packets is looked at.
         idle_seconds: Before the ramp-up, with calls and requests alone.
-        loads: Of all service flows, by group.
-        users: Of the web.
+        loads: Loads of all service flows, by group.
+        users: Users of the web.
         videos: Those who watch one.
         requests: In turn, over UDP.
         askers: Users who ask a server, in virtual time alone.
@@ -185,7 +185,7 @@ def buffer_bytes(run: Run, topology: Topology, direction: Direction) -> int:
 
 
 def load_of(streams: ServiceFlowStreams, topology: Topology, direction: Direction) -> LoadPlan:
-    """What is sent into the service flows of a direction.
+    """Plans the traffic into the service flows of a direction.
 
     Raises:
         TestbedError: It reaches none, or the topology cannot be deployed.

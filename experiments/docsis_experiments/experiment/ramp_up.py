@@ -31,7 +31,7 @@ def ramp_up_seconds(
         flow: The service flow that they load.
         channel: bit/s that it has where it has no rate of its own.
         transfers: Connections that share it, at least 1.
-        round_trip_time_seconds: Of the most distant server.
+        round_trip_time_seconds: Round trip time of the most distant server.
     """
     rate = flow.max_sustained_rate or channel
     surplus = (flow.peak_rate or channel) - rate

@@ -20,7 +20,7 @@ class PlannedRequests:
     """Requests from one host to another.
 
     Attributes:
-        group: Of the traffic.
+        group: Group of the traffic.
         name: For files.
         source: Name of the host that asks.
         destination: Name of the host that answers.
@@ -44,12 +44,12 @@ class PlannedRequests:
 
     @property
     def port(self) -> int:
-        """Of the server."""
+        """The server's port."""
         return FIRST_REQUEST_PORT + self.number
 
     @property
     def asking_port(self) -> int:
-        """Of the client."""
+        """The client's port."""
         return FIRST_ASKING_PORT + self.number
 
     @property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a scenario leaves to its topology: the flows of a mesh, and an automatic ramp-up. Pure."""
+"""Fills in what a scenario leaves to its topology: flows of a mesh, automatic ramp-up. Pure."""
 
 from __future__ import annotations
 

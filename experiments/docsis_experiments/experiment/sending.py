@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a group sends, as attributes of a flow between two hosts. Pure."""
+"""Turns a group into attributes of a flow between two hosts. Pure."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be named: queue managers, service tiers, topologies, experiments, sweeps, populations.
+"""Lists what can be named: queue managers, tiers, topologies, experiments, sweeps, populations.
 
 Each has one line from its own file or from the code. A file that cannot be read is told, and hides
 no other.
@@ -38,7 +38,7 @@ POPULATIONS: Final = "populations"
 
 
 class Sort(StrEnum):
-    """What there is to be named."""
+    """The sorts of things that can be named."""
 
     QUEUE_MANAGERS = "queue-managers"
     TIERS = "tiers"
@@ -118,7 +118,7 @@ def _populations(folder: Path) -> Iterator[Entry]:
 
 
 def tier_line(tier: ServiceTier) -> str:
-    """What its file says, or else its rates."""
+    """The line of a tier: its file's description, or else its rates."""
     if tier.description:
         return tier.description
     up, down = (
@@ -129,7 +129,7 @@ def tier_line(tier: ServiceTier) -> str:
 
 
 def topology_line(topology: Topology) -> str:
-    """What its file says, or else what is in it."""
+    """The line of a topology: its file's description, or else its parts."""
     if topology.description:
         return topology.description
     times = sorted({server.round_trip_time for server in topology.servers})

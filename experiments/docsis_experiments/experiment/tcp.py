@@ -117,7 +117,7 @@ class Tcp(Model):
 
     @property
     def usual_congestion_control(self) -> CongestionControl:
-        """Of what names none itself."""
+        """The congestion control of flows that name none themselves."""
         return self.congestion_control or _CONGESTION_CONTROLS[self.profile]
 
     @property

@@ -23,14 +23,14 @@ class PlannedVideo:
     """Somebody who watches a video.
 
     Attributes:
-        group: Of the traffic.
+        group: Group of the traffic.
         name: For files.
         viewer: Name of the player's host.
         server: Name of its server's host.
         port: TCP port of the server, which is this player's alone.
         start, end: Seconds of the run.
         video: What is watched.
-        congestion_control: Of TCP.
+        congestion_control: Congestion control of TCP.
         start_spread: As of `Planned`.
     """
 
@@ -56,7 +56,7 @@ def check_playable(group: Group, video: AdaptiveVideo, downstream: int) -> None:
     """Refuse a video of which not even the lowest rate can be played.
 
     Args:
-        group: Of the traffic, for messages.
+        group: Group of the traffic, for messages.
         video: What is watched.
         downstream: bit/s that the service flow has for good.
 

@@ -22,15 +22,15 @@ class PlannedPages:
     """A web user.
 
     Attributes:
-        group: Of the traffic.
+        group: Group of the traffic.
         name: For files.
         user: Name of the host.
         servers: Names of hosts, and ports: an origin each.
         start, end: Seconds of the run.
         pages: What is loaded.
-        congestion_control: Of TCP.
+        congestion_control: Congestion control of TCP.
         start_spread: As of `Planned`.
-        seed: Of the run, where the stage has no seed of its own.
+        seed: Seed of the run, where the stage has no seed of its own.
     """
 
     group: str

@@ -23,7 +23,8 @@ WINDOW: Final = 1000
 
 RATIO: Final = 0.541
 GAP: Final = (0.46, 0.85)
-"""Of 000, appendix B: what p_eff is of a p below 0.1, and what it cannot be."""
+"""RATIO is p_eff / p for a p below 0.1, and GAP the range in which no p_eff lies (000, appendix
+B)."""
 
 LARGEST_P1: Final = 1.0
 """Above, each frame's probability is the same, PROB_LOW, and one point says as much as many."""
@@ -42,7 +43,7 @@ class Check:
         what: What is compared.
         published: In the paper's words.
         expected: By the law; None where only bounds are.
-        measured: Of the pipeline.
+        measured: Measured value of the pipeline.
         low, high: What `measured` may be.
     """
 

@@ -22,7 +22,7 @@ from docsis_testbed.paths import RESULTS
 from docsis_testbed.progress import progress_bar
 
 _PROBABILITIES: Final = tuple(float(f"{p:.4g}") for p in np.geomspace(1e-3, 10, 33))
-"""Of figure 16."""
+"""The probabilities of figure 16."""
 
 _CURVE_DROPS: Final = 4000
 _CURVE_FRAMES: Final = 50_000
@@ -39,7 +39,7 @@ def run(
     Args:
         frames: Through the pipeline for each probability.
         trials: For each number of sessions.
-        seed: Of all that is drawn; equal seeds give equal results.
+        seed: Seed of all that is drawn; equal seeds give equal results.
         console: Where progress and table go.
         results: Folder that gets the run's folder.
 

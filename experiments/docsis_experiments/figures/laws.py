@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must come out, where docsis_ptf.chance and docsis_ptf.renewal do not say it."""
+"""Expected results that docsis_ptf.chance and docsis_ptf.renewal do not have."""
 
 from __future__ import annotations
 

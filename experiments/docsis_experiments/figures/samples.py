@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `docsis-switch sample` counts in the compiled pipeline."""
+"""Samples of the compiled pipeline, as `docsis-switch sample` counts them."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ class Sampled:
     """All that is drawn.
 
     Attributes:
-        plain: Of PIE, whose drops remember nothing.
-        derandomised: Of DOCSIS-PIE at the same probability.
-        curve: Of DOCSIS-PIE, by rising probability.
-        hashed: Of 256 queues.
-        groups: Of 64 queues, which is how often two come to a group.
-        searched: Of 64 groups of 4 with serial search.
+        plain: Sample of PIE, whose drops remember nothing.
+        derandomised: Sample of DOCSIS-PIE at the same probability.
+        curve: Samples of DOCSIS-PIE, by rising probability.
+        hashed: Sample of 256 queues.
+        groups: Sample of 64 queues, which is how often two come to a group.
+        searched: Sample of 64 groups of 4 with serial search.
     """
 
     plain: Drops

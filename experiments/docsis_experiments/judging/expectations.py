@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a scenario is held against: published values, and tolerances chosen before a run."""
+"""The expectations of a scenario: published values, and tolerances chosen before a run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from docsis_experiments.experiment.tagged import chosen_by
 from docsis_experiments.measurement.quantity import Names, Quantity
 
 _HASH_DIGITS: Final = 12
-"""Of an expectation's hash."""
+"""Digits of an expectation's hash."""
 
 
 class Band(Model):
@@ -55,7 +55,7 @@ Tolerated = Annotated[Tolerance, BeforeValidator(_as_tolerance)]
 
 
 class _Expectation(Model):
-    """What all have."""
+    """The common part of all expectations."""
 
     check: str
     quantity: Quantity
@@ -77,7 +77,7 @@ class _Expectation(Model):
 
     @property
     def hash(self) -> str:
-        """Of the expectation as written: another band is another hash."""
+        """The hash of the expectation as written: another band is another hash."""
         return digest(self.model_dump(mode="json", exclude_none=True))[:_HASH_DIGITS]
 
     @field_validator("runs")

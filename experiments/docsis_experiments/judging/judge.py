@@ -23,13 +23,13 @@ class Verdict:
     Attributes:
         what: What was measured, in words.
         run: Label of the run, or what stands for several.
-        unit: Of the values; may be "".
+        unit: Unit of the values; may be "".
         published: Lowest and highest published value; None where there is no bound.
         allowed: The same with the tolerance.
         measured: NaN where there was nothing to be measured, infinite for never.
         source: Where the published value stands.
         reason: Why the tolerance is what it is.
-        hash: Of the expectation.
+        hash: Hash of the expectation.
         no_test: Why its band is no test, in words; "" where it is one.
         every_run: Whether it must hold in every single run.
         absent: Why there was nothing to be measured, in words; "" where there was.
@@ -92,7 +92,7 @@ def judge(scenario: Scenario, records: Sequence[RunRecord]) -> list[Verdict]:
 
 
 def not_judged(scenario: Scenario, records: Sequence[RunRecord]) -> list[str]:
-    """What of the expectations was not judged because its runs were not made, in words."""
+    """Lists the expectations that were not judged because their runs were not made, in words."""
     made = {record.label for record in records}
     names = {run.label: run.name for run in scenario.all_runs}
     return [

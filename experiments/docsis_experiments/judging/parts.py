@@ -29,7 +29,7 @@ Bounds = tuple[float | None, float | None]
 
 
 class Readings(Protocol):
-    """What was measured of the runs that belong together: a seed's, or a repetition's."""
+    """The measurements of the runs that belong together: a seed's, or a repetition's."""
 
     def value(self, quantity: Quantity, label: str) -> float:
         """NaN where nothing was there to be measured, infinite for never."""
@@ -38,7 +38,7 @@ class Readings(Protocol):
         """Why there was nothing, in words; "" where there was."""
 
     def buffer_ms(self, label: str) -> float:
-        """Of the run's buffer."""
+        """The buffer of a run, in milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Part:
         expectation: What it is a part of.
         what: What is measured, in words.
         run: Label of the run, or what stands for several.
-        unit: Of the values; may be "".
+        unit: Unit of the values; may be "".
         published: What the source says.
         allowed: The same with the tolerance.
         labels: Runs that the number is of.
@@ -74,7 +74,7 @@ class Part:
 
 
 def slope(buffers_ms: Sequence[float], values: Sequence[float]) -> float:
-    """Of the line of least squares through the values; NaN for fewer than two buffers."""
+    """Slope of the least-squares line through the values; NaN for fewer than two buffers."""
     if len(set(buffers_ms)) < 2 or any(map(math.isnan, values)):
         return math.nan
     return float(np.polyfit(buffers_ms, values, 1)[0])

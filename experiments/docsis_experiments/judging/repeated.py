@@ -34,7 +34,7 @@ from docsis_experiments.runs.outcome import Outcome
 
 
 class Verdict(StrEnum):
-    """What follows of all runs together; never of one."""
+    """The verdict of all runs together; never of one."""
 
     REPRODUCED = "reproduced"
     CONTRADICTED = "contradicted"
@@ -50,7 +50,7 @@ class Judged:
         part: One number beside its band.
         numbers: Seeds or repetitions that count, ascending.
         values: What was measured in each of them; NaN where there was nothing.
-        estimate: Of those that are there.
+        estimate: Estimate of those that are there.
         verdict: None where the band is no test.
         why: What there is to say about it, in words; may be "".
     """
@@ -131,7 +131,7 @@ def together(verdicts: Iterable[Verdict | None]) -> Verdict | None:
 
 
 def verdict_of(interval: Interval, allowed: Bounds) -> Verdict:
-    """Where an interval lies to a band, whose ends are inside."""
+    """Judges an interval against a band, whose ends are inside."""
     low = -math.inf if allowed[0] is None else allowed[0]
     high = math.inf if allowed[1] is None else allowed[1]
     if low <= interval.low and interval.high <= high:

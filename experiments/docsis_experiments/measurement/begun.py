@@ -54,7 +54,7 @@ def begun(run: Run, plan: Plan, topology: Topology, direction: Direction) -> Run
 
 
 def _demands(plan: Plan, topology: Topology, direction: Direction) -> Iterator[tuple[str, float]]:
-    """What flows can use that have a rate of their own, or a service flow that has one.
+    """Yields the demands of flows that have a rate of their own, or a service flow that has one.
 
     Classifiers are not looked at: of a modem with several service flows it is the primary one's.
     """

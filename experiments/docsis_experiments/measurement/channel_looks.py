@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run keeps of its upstream channels: counters, and some MAPs that show something."""
+"""The records of a run's upstream channels: counters, and some MAPs that show something."""
 
 from __future__ import annotations
 

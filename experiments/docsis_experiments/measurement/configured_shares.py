@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each service flow is configured to get of a channel that all of them want more of.
+"""The share of a channel that each service flow is configured to get when all want more.
 
 As the traffic manager's port scheduler shares it (docs/switch.md): first what is reserved, then
 what is left by strict traffic priority, and in equal parts among equals. A flow never gets more
@@ -49,7 +49,7 @@ def configured_shares(
 
 
 def rate_limit(flow: ServiceFlow, channel: float) -> float:
-    """What a flow gets at the most once its burst is spent, bit/s."""
+    """The most that a flow gets once its burst is spent, bit/s."""
     return min(channel, flow.drain_rate)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the controller leaves at its end: its own time keeping, and its samples of a queue."""
+"""The controller's files: its own time keeping, and its samples of a queue."""
 
 from __future__ import annotations
 

@@ -18,11 +18,11 @@ from docsis_experiments.measurement.record import Floats
 
 @dataclass(frozen=True)
 class Distribution:
-    """What many runs say of a quantity's distribution.
+    """The distribution of a quantity over many runs.
 
     Attributes:
         runs: How many have one.
-        median: Of each quantile, over the runs.
+        median: Median of each quantile, over the runs.
         kind: What the band is: the 95% intervals of the medians, or what the runs range over.
         low, high: Ends of the band.
     """

@@ -75,7 +75,7 @@ class Estimate:
 
     Attributes:
         runs: How many have a value.
-        median: Of their values; NaN of no run.
+        median: Median of their values; NaN of no run.
         interval: At 95%; None where there is none.
         method: "bootstrap", "student" or "" where there is no interval.
         why: Why there is no interval, in words; "" where there is one.
@@ -129,7 +129,7 @@ def mean_interval(values: Floats, confidence: float) -> Interval:
 
     Args:
         values: Two or more, finite.
-        confidence: Of the interval.
+        confidence: Confidence of the interval.
     """
     from scipy import stats
 
@@ -147,7 +147,7 @@ def mean_bootstrap(values: Floats, confidence: float) -> Interval:
 
     Args:
         values: Two or more; infinite ones of one sign at the most.
-        confidence: Of the interval.
+        confidence: Confidence of the interval.
     """
     draws = _bootstrap(np.sort(_finite(values)), np.mean, np.random.default_rng(_SEED))
     interval = percentiles(draws, confidence)
@@ -162,8 +162,8 @@ def statistic_bootstrap(
 
     Args:
         runs: A row each, two or more; their order says nothing.
-        statistic: Of such rows.
-        confidence: Of the interval.
+        statistic: Statistic of such rows.
+        confidence: Confidence of the interval.
     """
     ordered = runs[np.lexsort(runs.T[::-1])]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each flow is to have by the max-min criterion, and what it had of that (002, metrics). Pure.
+"""Max-min shares of flows, and what each flow had of its share (002, metrics). Pure.
 
     x = T / r
 
@@ -20,7 +20,7 @@ def shares(capacity: float, demands: Sequence[float]) -> list[float]:
     """The max-min shares of a capacity, in the order of the demands.
 
     Args:
-        capacity: Of all flows together, in any unit.
+        capacity: Capacity for all flows together, in any unit.
         demands: What each can use, in the same; infinite where nothing limits it.
     """
     found = [0.0] * len(demands)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a metric is: a number of a run, and all that files, tables and reports have to know of it.
+"""A metric: a number of a run, and all that files, tables and reports have to know of it.
 
 The modules of `metrics/` are the metrics, each with one as `METRIC`.
 """
@@ -60,7 +60,7 @@ class Metric:
         title: In tables, such as "Goodput".
         short: The same in few letters; as the title unless given.
         description: What it is, in sentences: for JSON Schemas, whose readers see nothing else.
-        unit: Of its values.
+        unit: Unit of its values.
         value: Measures it; NaN where nothing was there to be measured, infinite for never. It must
             be a function of its arguments alone.
         absence: Why there is no value, in words; asked only where there is none.
@@ -68,7 +68,7 @@ class Metric:
         limits: That values keep to; intervals are cut off there.
         form: How a value is written in tables, as `format` has it.
         whole: Whether values are counts, which files have without a point.
-        statistics: Of a metric that has a value of each packet or message: those that tables show.
+        statistics: Statistics that tables show, where each packet or message has a value;
             () of all others, for which nobody can ask for a statistic.
         flows: The same of each flow; None where it is not told of flows.
         main: Whether it is among the few that every table has.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What files ask of a run: a metric, of which traffic, over which time."""
+"""Quantities that files ask of a run: a metric, of which traffic, over which time."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Span(Model):
 
 
 class Quantity(Model):
-    """What is measured of a run."""
+    """A quantity that is measured of a run."""
 
     metric: MetricName = Field(
         description="Which one. "
@@ -78,7 +78,7 @@ class Quantity(Model):
 
     @property
     def scope(self) -> Scope:
-        """What of a run is looked at."""
+        """The scope: the part of a run that is looked at."""
         return Scope(
             self.of,
             self.statistic,
@@ -93,7 +93,7 @@ class Quantity(Model):
 
     @property
     def unit(self) -> str:
-        """Of its values."""
+        """The unit of its values."""
         return self.measures.unit.words
 
     @property

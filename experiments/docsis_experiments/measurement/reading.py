@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was read of a quantity: a number, or why there is none."""
+"""The reading of a quantity: a number, or the reason why there is none."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run left, on one time axis: 0 is the start of the measured time, in seconds."""
+"""The record of a run on one time axis: 0 is the start of the measured time, in seconds."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ class Packets:
 
     @property
     def delays(self) -> Floats:
-        """Of those that arrived, as far as they are known."""
+        """The delays of the packets that arrived, as far as they are known."""
         return self.delay_ms[np.isfinite(self.delay_ms)]
 
     @staticmethod
     def together(parts: Sequence[Packets]) -> Packets:
-        """Of several groups or flows."""
+        """Puts the packets of several groups or flows together."""
         if not parts:
             return Packets(_none(), _none())
         sent = np.concatenate([part.sent_s for part in parts])
@@ -86,7 +86,7 @@ class Pages:
 
     @staticmethod
     def together(parts: Sequence[Pages]) -> Pages:
-        """Of several users."""
+        """Puts the pages of several users together."""
         return Pages(
             np.concatenate([part.began_s for part in parts]),
             np.concatenate([part.complete_s for part in parts]),
@@ -95,7 +95,7 @@ class Pages:
 
 @dataclass(frozen=True)
 class Carried:
-    """What the downstream channel carried, with all that its framing adds and with MAPs.
+    """The load of the downstream channel, with all that its framing adds and with MAPs.
 
     Attributes:
         time_s: When it was looked at, at one interval.
@@ -136,7 +136,7 @@ class Received:
 
 @dataclass(frozen=True)
 class Control:
-    """What the controller saw of the service flow; empty where it has no law for it.
+    """The controller's samples of the service flow; empty where it has no law for it.
 
     Attributes:
         time_s: When it looked.
@@ -160,42 +160,42 @@ class RunRecord:
     """A run.
 
     Attributes:
-        label: Of the run.
+        label: Label of the run.
         manager: What the queue manager is called.
         preset: The preset that it is, but for its buffer; None where it is none.
         management: The same as a file's mapping.
         buffer_ms: Its buffer, as a time at the sustained rate.
         seconds: Length of the measured time.
         packets: By group; of some of the packets where there are many.
-        messages: Of games over TCP, by group: a message is a packet that always arrives.
+        messages: Messages of games over TCP, by group: a message is a packet that always arrives.
         received: By group.
         steps: When the channel's rate changed, and to how many Mbit/s.
         control: The controller's samples.
-        counters: Of the service flow over the measured time, packets.
+        counters: Counters of the service flow over the measured time, packets.
         controller: Figures of its time keeping.
         timing: How late the switches were over the measured time.
         faults: What went wrong with the measuring, in words.
-        digest: Of all that happened, hexadecimal, where time is virtual; "" elsewhere.
+        digest: Digest of all that happened, hexadecimal, where time is virtual; "" elsewhere.
         idle: First and last second of the time with calls and requests alone; None where there was
             none.
         retransmitted: Segments that TCP sent again over the whole run, by group and flow.
         calls: Groups whose packets are those of calls.
         sustained_mbps: Rate that the service flow has for good.
         peak_mbps: Rate that it has while there are tokens.
-        latency_target_ms: Of DOCSIS-PIE; None where another queue manager ran.
+        latency_target_ms: Latency target of DOCSIS-PIE; None where another queue manager ran.
         direction: Which way its traffic went.
         shares: What each service flow got, by the group that loads them all.
         timeouts: How often TCP's retransmission timer fired over the whole run, by group and
             flow; of virtual time alone.
         channels: Upstream channels with a request/grant MAC, over the whole run, each with some
             MAPs of the measured time.
-        pages: Of web users, by group.
-        videos: Of the players of adaptive videos, by group and player.
+        pages: Pages of web users, by group.
+        videos: Viewings of adaptive videos, by group and player.
         demands_mbps: What flows can use at the most, by flow; of the others nothing limits it.
-        round_trips: Of requests in turn, by group: when each was made, in the idle time as well,
+        round_trips: Requests in turn, by group: when each was made, in the idle time as well,
             and how long its reply took, with all propagation; NaN where none came.
         unanswered: When messages were sent of which the last byte never came, by group, seconds.
-        acknowledgements: Of each flow of a group: when each left the receiver of the data, and
+        acknowledgements: When each of a flow's left the receiver of the data, by group, and
             how long it was on its way to the sender.
         carried: By the downstream channel, where it has a rate; of virtual time alone.
     """
@@ -245,7 +245,7 @@ class RunRecord:
         return Packets.together([]) if packets is None else packets.between(0.0, self.seconds)
 
     def traces(self, group: str) -> frozenset[Trace]:
-        """What the record has of a group of the traffic."""
+        """The traces that the record has of a group of the traffic."""
         there: Mapping[Trace, Iterable[str]] = {
             Trace.PACKETS: self.packets,
             Trace.CALL: self.calls,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of a run a metric is asked of: groups of the traffic, over the measured time or a part."""
+"""The scope of a metric: groups of the traffic, over the measured time or a part."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from docsis_experiments.measurement.viewing import Viewing
 
 @dataclass(frozen=True)
 class Scope:
-    """What is looked at.
+    """The part of a run that is looked at.
 
     Attributes:
         of: Groups of the traffic, which are taken together.
-        statistic: Of a metric that has a value of each packet or message.
+        statistic: Statistic of a metric that has a value of each packet or message.
         during: Seconds of the measured time; None for all of it.
-        bound_ms: Of a metric that needs a bound; None of the others.
+        bound_ms: Bound of a metric that needs a bound; None of the others.
     """
 
     of: tuple[str, ...]
@@ -60,7 +60,7 @@ class Scope:
         return np.concatenate(loads if all(one.size for one in loads) else [np.zeros(0)])
 
     def viewings(self, run: RunRecord) -> list[Viewing]:
-        """What each player of the groups left, over the whole run."""
+        """The viewings of the players of the groups, over the whole run."""
         return [one for name in self.of for one in run.videos[name].values()]
 
     def rates(self, run: RunRecord) -> list[float]:

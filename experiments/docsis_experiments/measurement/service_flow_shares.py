@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each service flow got of a channel, beside what it is configured to get. Pure.
+"""The rates of each service flow on a channel, beside those that it is configured to get. Pure.
 
 Rates are of Ethernet frames to the end of their CRC, as DOCSIS counts.
 """
@@ -18,7 +18,7 @@ FORWARDED: Final = "sf_forwarded"
 
 @dataclass(frozen=True)
 class ServiceFlowShare:
-    """What a service flow got.
+    """The share that a service flow got.
 
     Attributes:
         load: What went into it.
@@ -59,7 +59,7 @@ class ServiceFlowShare:
 
 @dataclass(frozen=True)
 class Rates:
-    """What is kept of a service flow of each of many runs.
+    """The rates of a service flow in each of many runs.
 
     Attributes:
         configured: Its share, Mbit/s.
@@ -74,7 +74,7 @@ class Rates:
 
 @dataclass(frozen=True)
 class MeasuredShares:
-    """What the service flows of a direction got of their channel over the measured time.
+    """The shares of a direction's service flows in their channel over the measured time.
 
     Attributes:
         plan: What was sent.

@@ -44,7 +44,7 @@ class Timing:
 
     @property
     def words(self) -> str:
-        """What it was, in a sentence without its full stop."""
+        """Tells the timing in a sentence without its full stop."""
         if self.absent:
             return self.absent
         jumped = {n: late for n, late in self.switches.items() if late is not None and late.jumps}
@@ -85,7 +85,7 @@ class Timing:
 
 
 def p99_ms(late: Lateness) -> float:
-    """What 99% of what was due was not later than, milliseconds."""
+    """The lateness that 99% of all due events did not exceed, milliseconds."""
     return late.quantile_ns(0.99) / 1e6
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What traffic leaves behind in the record of a run, from which metrics are made."""
+"""The traces of traffic in the record of a run, from which metrics are made."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Trace(StrEnum):
     alone."""
 
     SHARES = "shares"
-    """What each service flow got, beside what it is configured to get."""
+    """The rate that each service flow got, beside the one that it is configured to get."""
 
 
 IN_IDLE_TIME: Final = frozenset({Trace.CALL, Trace.ROUND_TRIPS})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the player of an adaptive video left: its segments, and when each was played. Pure."""
+"""The viewing of an adaptive video: its segments, and when each was played. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHORTEST_STALL: Final = 0.1
 """Seconds. What is shorter is no stall: a browser is asked ten times a second where it is."""
 
 COLUMNS: Final = ("asked_s", "came_s", "plays_s", "rate_mbps", "bytes", "buffered_s")
-"""Of a segment, in files."""
+"""The columns that files have of a segment."""
 
 
 @dataclass(frozen=True)

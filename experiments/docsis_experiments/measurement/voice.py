@@ -57,7 +57,7 @@ def mos(delays_ms: Floats, loss_ratio: float) -> float:
     """MOS of a call whose packets had these one-way delays.
 
     Args:
-        delays_ms: Of the packets that arrived, as far as they are known, milliseconds.
+        delays_ms: Delays of the packets that arrived, as far as they are known, milliseconds.
         loss_ratio: Packets that did not arrive, over those sent; NaN of a call that sent none.
 
     Returns:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a request/grant MAC takes of an idle round trip, on the mean. Pure.
+"""The mean part of an idle round trip that a request/grant MAC takes. Pure.
 
 A lone small frame waits for a contention opportunity that it is ready for, its request for a MAP
 that is made after it was heard, and the burst for its place in that MAP (docs/mac.md). Backoff

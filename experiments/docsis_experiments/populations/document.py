@@ -15,7 +15,7 @@ def write(population: Population, seed: int, path: Path) -> None:
     Args:
         population: What was drawn from.
         seed: With which it is repeated.
-        path: Of the file.
+        path: Path of the file.
     """
     data = population.model_dump(mode="json", exclude_none=True)
     if not data["upstream_channels"]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is tested: a tier, a distance and a modem for each test. Pure.
+"""Draws the subscriber of each test: a tier, a distance and a modem. Pure.
 
 Each is drawn from the test's own seed and for its own purpose, so that a test is the same whatever
 is compared, however many there are, and a changed distribution of one thing moves no other. Arms
@@ -31,7 +31,7 @@ SEEDS_APART: Final = 100_000
 """Between the first tests of two populations' seeds."""
 
 LARGEST_SEED: Final = 2**64 // SEEDS_APART - 2
-"""Of a population: its tests' seeds are below 2^64."""
+"""The largest seed of a population: its tests' seeds are below 2^64."""
 
 _NORMAL: Final = NormalDist()
 S = TypeVar("S", bound=Shared)
@@ -42,11 +42,11 @@ _GRAIN: Final = 1_000
 
 @dataclass(frozen=True)
 class Subscriber:
-    """Who is tested.
+    """The subscriber of a test.
 
     Attributes:
-        number: Of the test, from 1 up.
-        seed: Of all that is random in it.
+        number: Number of the test, from 1 up.
+        seed: Seed of all that is random in it.
         tier: What the subscriber bought.
         round_trip_ns: Idle, the channel's own part included.
         path_ns: The rest of it: what is between the CMTS and the server, and back.
@@ -62,7 +62,7 @@ class Subscriber:
 
 
 def own_ns(population: Population) -> int:
-    """What the upstream channel takes of an idle round trip, nanoseconds on the mean."""
+    """The part of an idle round trip that the upstream channel takes, nanoseconds on the mean."""
     return sum(mean_access_ns(channel.numbers) for channel in population.upstream_channels)
 
 
@@ -70,19 +70,19 @@ def seed_of(seed: int, number: int) -> int:
     """The seed of a test.
 
     Args:
-        seed: Of the population.
-        number: Of the test.
+        seed: Seed of the population.
+        number: Number of the test.
     """
     return seed * SEEDS_APART + number
 
 
 def subscriber(population: Population, seed: int, number: int) -> Subscriber:
-    """Who is tested.
+    """Draws the subscriber of a test.
 
     Args:
         population: From which.
-        seed: Of the population, 0 to LARGEST_SEED.
-        number: Of the test, from 1 up.
+        seed: Seed of the population, 0 to LARGEST_SEED.
+        number: Number of the test, from 1 up.
     """
     if not 1 <= number <= MOST_TESTS or not 0 <= seed <= LARGEST_SEED:
         raise ValueError(f"there is no test {number} of a population's seed {seed}")

@@ -50,7 +50,7 @@ class Share:
 
     Attributes:
         hits: How many are within.
-        of: Of how many.
+        of: Number of all.
         interval: At 95%, percent; None of too few tests.
     """
 
@@ -92,7 +92,7 @@ def median(tests: Iterable[ResultOfTest], name: str) -> Estimate:
 
 
 def share(tests: Iterable[ResultOfTest], name: str, band: Band) -> Share:
-    """Of tests, those of which a value is within a band, its ends included."""
+    """The share of the tests whose value is within a band, its ends included."""
     values = np.asarray(column(tests, name), np.float64)
     within = (values * 1e6 >= band.at_least) & (values * 1e6 <= band.at_most)
     hits = int(np.count_nonzero(within))
@@ -109,7 +109,7 @@ def ratio(over: Sequence[ResultOfTest], under: Sequence[ResultOfTest], name: str
     Args:
         over: Tests of one arm.
         under: Tests of the other one.
-        name: Of the value.
+        name: Name of the value.
     """
     others = {test.number: float(getattr(test, VALUES[name])) for test in under}
     pairs = [

@@ -39,10 +39,10 @@ POPULATION: Final = "population.yaml"
 
 @dataclass(frozen=True)
 class Place:
-    """Where tests are played.
+    """The place where tests are played.
 
     Attributes:
-        name: Of the stage.
+        name: Name of the stage.
         stage: Admits them, and tells versions.
         play: Plays them.
     """
@@ -66,7 +66,7 @@ def run(
 
     Args:
         population: Who is tested, and how.
-        seed: Of the population: others draw other subscribers.
+        seed: Seed of the population: others draw other subscribers.
         place: Where its tests are played.
         console: Where progress and the outcome go.
         output: The folder itself, new or empty; one of `results` unless given.

@@ -23,7 +23,7 @@ from docsis_experiments.experiment.tagged import as_tuple
 from docsis_experiments.experiment.tcp import CongestionControl
 
 MOST_TESTS: Final = 50_000
-"""What a limit may be at the most, all arms together."""
+"""The most tests that a limit may allow, all arms together."""
 
 DEFAULT_LIMIT: Final = 10_000
 """Tests of a population that says nothing of a limit."""
@@ -50,7 +50,7 @@ _SHORTEST_IDLE: Final = 100_000_000
 
 
 class Shared(Protocol):
-    """What has a share."""
+    """An object with a share."""
 
     @property
     def share(self) -> float:
@@ -151,7 +151,7 @@ class ModemShare(Model):
 
 
 class Arm(Model):
-    """What is compared: the same subscribers with these modems."""
+    """An arm of a comparison: the same subscribers with these modems."""
 
     label: str = Field(min_length=1, max_length=40, description="What it is called.")
     modems: Annotated[tuple[ModemShare, ...], BeforeValidator(as_tuple)]
@@ -164,7 +164,7 @@ class Arm(Model):
 
 
 class Uploads(Model):
-    """What loads the upstream: endless TCP uploads, all to the server that answers requests."""
+    """The upstream's load: endless TCP uploads, all to the server that answers requests."""
 
     streams: int = Field(ge=1, le=MOST_STREAMS, description="How many.")
     congestion_control: CongestionControl = Field(
@@ -195,7 +195,7 @@ class Band(Model):
 
 
 class Population(Model):
-    """Who is tested, and how: each test has a subscriber of its own, the same for every arm."""
+    """A population of subscribers and its tests; each test has a subscriber that all arms share."""
 
     name: str = Field(pattern=r"^[a-z][a-z0-9-]*$", description="The file's name without .yaml.")
     title: str = Field(description="One line for people.")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What came of all tests: a row for each test of each arm, and its file."""
+"""The results of all tests: a row for each test of each arm, and its file."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class ResultOfTest:
 
     Attributes:
         arm: Its label.
-        number: Of the test: the same subscriber in all arms.
-        seed: Of all that is random in it.
+        number: Number of the test: the same subscriber in all arms.
+        seed: Seed of all that is random in it.
         tier: What the subscriber bought.
         modem: What the subscriber has in this arm.
         drawn_ms: The idle round trip that was drawn.
@@ -33,9 +33,9 @@ class ResultOfTest:
         mean_ms, p99_ms, max_ms: Round trips under load.
         requests: How many were made under load.
         unanswered: Percent of them.
-        goodput_mbps: Of the uploads.
-        key: Of its inputs and of what made it.
-        digest: Of all that happened in it; "" in Mininet.
+        goodput_mbps: Goodput of the uploads.
+        key: Key of its inputs and of what made it.
+        digest: Digest of all that happened in it; "" in Mininet.
     """
 
     arm: str
@@ -56,7 +56,7 @@ class ResultOfTest:
 
     @property
     def added_ms(self) -> float:
-        """What load adds to the idle round trip, on the mean."""
+        """The mean delay that load adds to the idle round trip."""
         return self.mean_ms - self.idle_ms
 
 
@@ -78,7 +78,7 @@ _COLUMNS: Final[Sequence[tuple[str, str, pa.DataType]]] = (
     ("key", "key", pa.string()),
     ("digest", "digest", pa.string()),
 )
-"""Of the file: name, attribute and type."""
+"""The file's columns: name, attribute and type."""
 
 
 def result_of(test: PlannedTest, outcome: Outcome) -> ResultOfTest:

@@ -30,7 +30,7 @@ UPLOADS: Final = "uploads"
 """The group that loads the upstream."""
 
 _NAME: Final = "population"
-"""Of every scenario: what is told apart by a name would be played twice."""
+"""The name of every scenario: what is told apart by a name would be played twice."""
 
 _SERVER: Final = "server"
 
@@ -63,8 +63,8 @@ def planned_test(population: Population, arm: Arm, seed: int, number: int) -> Pl
     Args:
         population: Who is tested, and how.
         arm: One of its arms.
-        seed: Of the population.
-        number: Of the test, from 1 up.
+        seed: Seed of the population.
+        number: Number of the test, from 1 up.
     """
     who = subscriber(population, seed, number)
     modem = modem_of(population, arm, who)
@@ -78,7 +78,7 @@ def _unit(population: Population, who: Subscriber, modem: Modem) -> Unit:
 
 
 _SAME: Final[dict[str, Any]] = {"name": "", "title": "", "source": None, "tests": 1, "arms": ()}
-"""What changes nothing of a single test."""
+"""Values that change nothing of a single test."""
 
 
 @functools.lru_cache(maxsize=256)

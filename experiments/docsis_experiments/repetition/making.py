@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What both stages give of the runs that are made."""
+"""The interface of both stages for the runs that are made."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ Shown = Callable[[str, float], None]
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be made.
+    """An order of runs to make.
 
     Attributes:
         loaded: The experiment and its topology.
         runs: Those of its runs that are made.
         numbers: Seeds, or which repetitions; from 1 up.
-        folder: Of the result; has inputs/topology.yaml, and gets raw files where there are any.
+        folder: Result folder; has inputs/topology.yaml, and gets raw files where there are any.
         show: Told how far it is.
     """
 
@@ -39,13 +39,13 @@ class Order:
 
     @property
     def count(self) -> int:
-        """Of all runs."""
+        """The number of all runs."""
         return len(self.runs) * len(self.numbers)
 
 
 @dataclass
 class Made:
-    """What is told of the making beside the outcomes.
+    """The report of the making, beside the outcomes.
 
     Attributes:
         kept: Outcomes that were there already.
@@ -63,15 +63,15 @@ class Maker(Protocol):
 
     @property
     def stage(self) -> Stage:
-        """Where; for what is said of it."""
+        """The stage, for what is said of it."""
 
     @property
     def marks(self) -> dict[str, Any]:
-        """What summary.json says of the stage beside its name."""
+        """The entries of summary.json about the stage, beside its name."""
 
     @property
     def words(self) -> str:
-        """What the numbers are: seeds or repetitions."""
+        """The word for the numbers: seeds or repetitions."""
 
     def opened(self, what: str, topology: Topology) -> AbstractContextManager[None]:
         """Holds what the runs need until the end of the block: see `Stage.opened`."""

@@ -51,7 +51,7 @@ class Repetitions:
 
     @staticmethod
     def numbers(count: int) -> range:
-        """Of the repetitions, from 1 up.
+        """The numbers of the repetitions, from 1 up.
 
         Raises:
             TestbedError: There are too few or too many.

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run leaves: raw samples, summary, plots, report."""
+"""The files that a run leaves: raw samples, summary, plots, report."""

@@ -34,7 +34,7 @@ class Column:
 
     Attributes:
         metric: The metric.
-        statistic: Of a metric that has them; None of any other.
+        statistic: Statistic of a metric that has them; None of any other.
         first: Whether it is the first of its metric in the table.
     """
 
@@ -49,7 +49,7 @@ class Column:
 
     @property
     def heading(self) -> str:
-        """With its unit: "Latency p50, ms", and then "p90, ms"."""
+        """The heading with its unit: "Latency p50, ms", and then "p90, ms"."""
         return self._headed(self.metric.title, short=False)
 
     @property
@@ -83,7 +83,7 @@ class Column:
 
 
 def columns(metrics: Iterable[Metric]) -> list[Column]:
-    """What tables show of metrics."""
+    """The columns that tables show of metrics."""
     return [
         column
         for metric in metrics

@@ -27,7 +27,7 @@ def with_interval(entry: Mapping[str, Any], said: str = "") -> str:
     """A difference with its sign, and its interval where it has one.
 
     Args:
-        entry: Of `differences`.
+        entry: Entry of `differences`.
         said: Reason for no interval that has been told already.
     """
     value = entry["difference"]
@@ -49,7 +49,7 @@ def clear(entry: Mapping[str, Any]) -> bool:
 
 
 def sentences(summary: Mapping[str, Any]) -> list[str]:
-    """What was found: the greatest change of a median latency, and what differences are worth."""
+    """The findings: the greatest change of a median latency, and what differences are worth."""
     entries = told(summary)
     if not entries:
         return [
@@ -60,7 +60,7 @@ def sentences(summary: Mapping[str, Any]) -> list[str]:
 
 
 def _greatest(entries: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> list[str]:
-    """Of those that are on one side of zero, where there are any."""
+    """Tells the greatest of the differences that are on one side of zero, where there are any."""
     medians = [entry for entry in entries if entry["quantity"] == "latency p50"]
     found = [entry for entry in medians if clear(entry)] or medians
     if not found:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the summary.json of every experiment has in common; each has a schema of its own."""
+"""The common part of every experiment's summary.json; each has a schema of its own."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from docsis_experiments.reports.metric_schema import metric_properties
 from docsis_testbed.errors import TestbedError
 
 VERSION: Final = 3
-"""Of the shape of a scenario's summary. Those of its first shape have no number."""
+"""Version of the shape of a scenario's summary. Summaries of the first shape have no number."""
 
 _OLD: Final[Mapping[str, str]] = {"latency": "a demo", "shares": "shares"}
-"""What summaries called themselves, if they did, of commands that were no scenarios yet."""
+"""The names that summaries of commands had, if any, before those were scenarios."""
 
 _DIGITS: Final = 6
 
@@ -39,7 +39,7 @@ _TIMED: Final = ("scenario", "repeated")
 
 
 def experiment_of(summary: dict[str, Any]) -> str:
-    """Which experiment a summary is of.
+    """The experiment of a summary.
 
     Raises:
         TestbedError: it is of none that we know.

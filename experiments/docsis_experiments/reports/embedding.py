@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from docsis_experiments.reports.plots.chart import Chart
 
 MOST_BYTES: Final = 2 << 20
-"""Of a chart's file."""
+"""The largest file of a chart."""
 
 _KEYS: Final = {"doc", "root_id", "target_id", "version"}
 
@@ -76,7 +76,7 @@ def read(path: Path) -> str | None:
 
 @functools.cache
 def scripts() -> tuple[str, ...]:
-    """What a page with charts runs, in order: BokehJS, and what puts charts in their places.
+    """The scripts of a page with charts, in order: BokehJS, and one that places the charts.
 
     Raises:
         TestbedError: Bokeh's script is not one that a page can hold.

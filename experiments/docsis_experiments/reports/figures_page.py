@@ -11,7 +11,7 @@ from docsis_experiments.reports.plots import decisions
 
 
 def _sentence(checks: Sequence[Mapping[str, Any]]) -> str:
-    """Which of the values are within their bounds."""
+    """Tells which of the values are not within their bounds, if any."""
     failed = [check for check in checks if not check["passed"]]
     if not failed:
         return f"All {len(checks)} values are within their bounds."

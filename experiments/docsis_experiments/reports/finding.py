@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was found, in a sentence in front of a report: latency and goodput of every run. Pure."""
+"""The sentence in front of a report: latency and goodput of every run. Pure."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ TOLD_SINGLY: Final = 3
 
 @dataclass(frozen=True)
 class Reading:
-    """What the sentence says of a run.
+    """The values of a run that the sentence tells.
 
     Attributes:
         name: For people.
         latency_ms: Median one-way latency of the traffic that the sentence is about.
-        goodput_mbps: Of all traffic together; None where none was measured.
+        goodput_mbps: Goodput of all traffic together; None where none was measured.
     """
 
     name: str
@@ -51,7 +51,7 @@ def finding(group: str, readings: Sequence[Reading], goodput: str = "goodput") -
 
     Args:
         group: The traffic whose latency is told.
-        readings: Of each run.
+        readings: Readings of each run.
         goodput: What the goodput is called.
     """
     if not readings:

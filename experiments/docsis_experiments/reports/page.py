@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an experiment brings to its report."""
+"""The parts of a report that an experiment brings."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Figure:
 def time_values(
     summary: dict[str, Any], what: str, timed: Iterable[tuple[str, dict[str, Any]]]
 ) -> dict[str, Any]:
-    """What the page's part about time needs; nothing is shown of a run before it was measured.
+    """The values for the page's part about time; of a run before it was measured nothing is shown.
 
     Args:
         summary: Content of summary.json.
@@ -58,7 +58,7 @@ def time_values(
 
 
 def stage_words(summary: dict[str, Any]) -> str:
-    """Where a run was played, to follow what it was of; "" in real time."""
+    """Tells where a run was played, to follow what it was of; "" in real time."""
     return f", virtual time, seed {summary['seed']}" if "seed" in summary else ""
 
 

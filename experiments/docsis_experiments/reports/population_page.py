@@ -15,7 +15,7 @@ _STAGES: Final = {"virtual": "virtual time", "mininet": "Mininet"}
 
 
 def opening(summary: Mapping[str, Any]) -> list[str]:
-    """What was found, in front of everything: a sentence, and one for each comparison."""
+    """The opening sentences: what was found, and one for each comparison."""
     return [words for words in (_medians(summary), *_compared(summary)) if words]
 
 

@@ -18,7 +18,7 @@ from docsis_experiments.reports.document import finite
 from docsis_experiments.reports.sweep_summary import estimate_figures
 
 VERSION: Final = 1
-"""Of the summary's shape."""
+"""Version of the summary's shape."""
 
 _COMPARED: Final = ("mean", "max", "goodput")
 
@@ -39,7 +39,7 @@ def summarise(
         tests: What came of it.
         failures: Tests that have no result, in words.
         versions: Version by program.
-        seed: Of the population.
+        seed: Seed of the population.
         stage: Where it was played.
     """
     by_arm = {arm.label: [one for one in tests if one.arm == arm.label] for arm in population.arms}

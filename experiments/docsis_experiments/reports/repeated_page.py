@@ -73,7 +73,7 @@ def columns(summary: Mapping[str, Any], shown: Mapping[str, str]) -> dict[str, s
 
 
 def found(summary: Mapping[str, Any]) -> str:
-    """What the runs that count show, in a sentence of medians; "" where none counts."""
+    """Tells the medians of the runs that count, in a sentence; "" where none counts."""
     runs = [(run["name"], run["groups"]) for run in summary["runs"] if run["groups"]]
     first = runs[0][1] if runs else {}
     group = told_group({n: g["values"] for n, g in first.items() if MEDIAN in g["values"]})
@@ -104,7 +104,7 @@ def common_reason(judged: Sequence[Mapping[str, Any]]) -> str:
 
 
 def own_reason(entry: Mapping[str, Any], common: str) -> str:
-    """What a value's row has to say for itself; "" where it is what is said of all."""
+    """The reason in a value's own row; "" where it is the one that is told of all."""
     if entry["why"]:
         return "" if entry["why"] == common else str(entry["why"])
     # Where the others have a reason, a row without one would seem to have theirs.

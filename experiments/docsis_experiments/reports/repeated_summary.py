@@ -106,7 +106,7 @@ def _groups(counted: Sequence[Outcome]) -> dict[str, Any]:
 
 
 def _service_flows(rates: Sequence[Mapping[str, Rates]]) -> list[dict[str, Any]]:
-    """Of a group that loads all service flows, each of them; else nothing."""
+    """The rates of each service flow where a group loads all of them; else nothing."""
     return [
         {
             "name": name,
@@ -119,7 +119,7 @@ def _service_flows(rates: Sequence[Mapping[str, Rates]]) -> list[dict[str, Any]]
 
 
 def _of(values: Iterable[float], limits: Limits = UNLIMITED) -> Estimate:
-    """Of the runs that have a value."""
+    """Estimates the mean over the runs that have a value."""
     return estimate([value for value in values if not math.isnan(value)], limits)
 
 
@@ -185,7 +185,7 @@ def part_figures(judged: Judged) -> dict[str, Any]:
     part = judged.part
     return {
         "hash": part.expectation.hash,
-        # Of an order the name has both runs.
+        # An order's name has both runs.
         "what": f"difference of {part.expectation.quantity.words}"
         if isinstance(part.expectation, Order)
         else part.what,
@@ -289,7 +289,7 @@ def summarise(
         topology: What was built.
         versions: Version by program.
         timers: The machine's own lateness.
-        marks: Of the stage: `stage`, and `jobs` where there are some.
+        marks: Marks of the stage: `stage`, and `jobs` where there are some.
     """
     called = {run.label: run.name for run in scenario.all_runs}
     verdict = together(one.verdict for one in judged)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was measured, for the terminal, from summary.json's content."""
+"""The tables of measurements for the terminal, from summary.json's content."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _lines(title: str, runs: list[Entry]) -> Table:
 
 
 def _switches_p99(run: Entry) -> str:
-    """Of the later one, milliseconds."""
+    """The p99 lateness of the switch that is later, milliseconds."""
     told = [s["lateness_ms"]["p99"] for s in run["timing"]["switches"].values() if s is not None]
     return f"{max(told):.2f}" if told else NONE
 

@@ -55,7 +55,7 @@ def loaded(summary: Entry) -> Iterator[tuple[Entry, Entry]]:
 
 
 def found(summary: Entry) -> str:
-    """Which service flow is farthest from its share, of runs that get a verdict; "" of none."""
+    """Names the service flow farthest from its share, of runs that get a verdict; "" of none."""
     off = [
         (flow[f"{counted}_off_percent"], run["direction"], flow)
         for run, shares in loaded(summary)

@@ -27,7 +27,7 @@ def measured(entry: dict[str, Any]) -> str:
 
 
 def _colours(summary: dict[str, Any]) -> list[str]:
-    """Of each run, as in the figures; "" where they do not go by the queue manager."""
+    """The colour of each run, as in the figures; "" where they do not go by the queue manager."""
     looks = [_look(run) for run in summary["runs"]]
     if None in looks or len(set(looks)) < len(looks):
         return [""] * len(looks)
@@ -39,7 +39,7 @@ def _look(run: dict[str, Any]) -> Style | None:
 
 
 def source_words(summary: dict[str, Any]) -> str:
-    """Where what is published stands, with a full stop; "" where nothing is."""
+    """Tells where published figures stand, with a full stop; "" where nothing is published."""
     source = summary["source"]
     if source is None:
         return ""
@@ -48,7 +48,7 @@ def source_words(summary: dict[str, Any]) -> str:
 
 
 def found(summary: Mapping[str, Any]) -> str:
-    """What the runs that are valid show, in a sentence; "" where none does."""
+    """Tells what the valid runs show, in a sentence; "" where none is valid."""
     runs = [run for run in summary["runs"] if _valid(run)]
     groups = runs[0]["groups"] if runs else {}
     group = told_group({n: g for n, g in groups.items() if latency.METRIC.key in g})
@@ -90,13 +90,13 @@ def held_always(summary: Mapping[str, Any]) -> str:
 
 
 def approximate(summary: Mapping[str, Any]) -> str:
-    """What the target does not do as DOCSIS asks for, in a sentence; "" where nothing is."""
+    """Tells in a sentence where the target deviates from DOCSIS; "" where it does not."""
     words = summary.get("approximations", ())
     return f"Approximate: {'; '.join(words)}." if words else ""
 
 
 def directions(summary: Mapping[str, Any]) -> str:
-    """Which ways the traffic of the runs went, in words."""
+    """The directions in which the runs' traffic went, in words."""
     each = (run.get("direction", summary["direction"]) for run in summary["runs"])
     return " and ".join(dict.fromkeys(each))
 
@@ -117,13 +117,13 @@ def _valid(run: Mapping[str, Any]) -> bool:
 
 
 def _goodput(run: Mapping[str, Any]) -> float | None:
-    """Of all traffic together."""
+    """The goodput of all traffic together, Mbit/s."""
     rates = [group["goodput_mbps"] for group in run["groups"].values() if "goodput_mbps" in group]
     return sum(rates) if rates else None
 
 
 def _plan(run: Mapping[str, Any], details: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Of the run; results from before runs had directions of their own have one plan for all."""
+    """The run's plan; older results have one plan for all runs."""
     plans = details.get("plans")
     plan: Mapping[str, Any] = details["plan"] if plans is None else plans[run["direction"]]
     return plan

@@ -123,13 +123,13 @@ def summarise(
     Args:
         scenario: What was run.
         records: In the order in which they ran.
-        verdicts: Of the scenario's expectations.
+        verdicts: Verdicts of the scenario's expectations.
         left_out: Expectations whose runs were not made, in words.
         target: Name of the switch target.
         topology: What was built.
         versions: Version by program.
         timers: The machine's own lateness.
-        marks: Of the stage: `stage`, and `seed` where there is one.
+        marks: Marks of the stage: `stage`, and `seed` where there is one.
     """
     figures: dict[str, Any] = document.rounded(
         {

@@ -12,7 +12,7 @@ from docsis_experiments.reports.words import number
 
 
 def _sentence(summary: Mapping[str, Any]) -> str:
-    """What the sweep found, in front of everything: where each manager's latency lay."""
+    """Tells what the sweep found: where each manager's latency lay."""
     group = summary["shown"][0]
     said = []
     for manager in dict.fromkeys(point["manager"] for point in summary["points"]):

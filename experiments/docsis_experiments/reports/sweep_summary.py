@@ -19,10 +19,10 @@ from docsis_experiments.sweeps.loader import LoadedSweep
 from docsis_experiments.sweeps.table import Cell
 
 VERSION: Final = 1
-"""Of the summary's shape."""
+"""Version of the summary's shape."""
 
 VALUES: Final = tuple(value for metric in METRICS.values() if metric.main for value in metric.shown)
-"""Of each group, as far as it has them; the table has all of them."""
+"""Values that are shown of each group, as far as it has them; the table has all of them."""
 
 
 def summarise(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What upstream channels did over a run: in summary.json, and as rows of the report's table."""
+"""The counters of upstream channels over a run: in summary.json, and as rows of a table."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def figures(channel: UpstreamChannel) -> dict[str, Any]:
 
 
 def rows(summary: Entry) -> Iterator[dict[str, Any]]:
-    """Of each run and channel, the cells of its row as they are written."""
+    """Yields a row for each run and channel, with its cells as they are written."""
     for run in summary["runs"]:
         for channel in run.get("upstream_channels", ()):
             counted, delay = channel["counters"], channel["request_to_grant"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is asked for: rows by what a user calls them, levels, seeds and readings. Pure."""
+"""The request as data: rows by what a user calls them, levels, seeds and readings. Pure."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _SHOWN: Final = 12
 
 
 class Registered(Protocol):
-    """What the catalogue says of how often a row is run."""
+    """The catalogue's numbers of runs of a row."""
 
     @property
     def id(self) -> str:
-        """Of the row."""
+        """The row's id."""
 
     @property
     def seeds(self) -> int:
@@ -88,7 +88,7 @@ def why_not(rule: object) -> str:
 def asked(
     row: Row, rule: Registered, level: Level, reading: int, seeds: int | None = None
 ) -> Asked:
-    """What is asked of a row.
+    """Makes the request for a row.
 
     Args:
         row: The row.
@@ -113,7 +113,7 @@ def repetitions(rule: Registered) -> tuple[int, ...]:
 
 
 def readings(row: Row, level: Level, asked_for: int | None) -> range:
-    """Which readings are run: the first, at `full` all, or as many as are asked for."""
+    """The readings that are run: the first, at `full` all, or as many as are asked for."""
     most = asked_for or (row.readings if level is Level.FULL else 1)
     return range(1, min(most, row.readings) + 1)
 

@@ -19,7 +19,7 @@ _CHANGED = "+changes"
 
 @dataclass(frozen=True)
 class Circumstances:
-    """Of a sitting.
+    """The circumstances of a sitting.
 
     Attributes:
         date: ISO 8601 with the time zone.
@@ -44,7 +44,7 @@ class Circumstances:
 
 
 def now(stage: StageName) -> Circumstances:
-    """Of this moment.
+    """The circumstances of this moment.
 
     Raises:
         TestbedError: The code cannot be read.

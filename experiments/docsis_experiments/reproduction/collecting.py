@@ -19,7 +19,7 @@ _RECORD = "reproduced-by.json"
 
 @dataclass(frozen=True)
 class Missing:
-    """What is still to be made.
+    """The works that are still to be made.
 
     Attributes:
         works: By key.
@@ -37,7 +37,7 @@ def plan(
     registered: Mapping[str, Registered],
     show: Callable[[int], None] = lambda count: None,
 ) -> Plan:
-    """What the rows ask for.
+    """Plans the works that the rows ask for.
 
     Args:
         request: What is asked for.
@@ -64,7 +64,7 @@ def plan(
 
 
 def missing(found: Plan, shelf: Shelf, show: Callable[[int], None] = lambda count: None) -> Missing:
-    """What is not there yet; a kept one that is damaged is put aside.
+    """Finds the works that are not there yet; a kept one that is damaged is put aside.
 
     Args:
         found: What rows ask for.
@@ -87,7 +87,7 @@ def missing(found: Plan, shelf: Shelf, show: Callable[[int], None] = lambda coun
 
 
 def other_version(shelf: Shelf) -> str:
-    """What is told where another version has made what is kept; "" where none has.
+    """Tells that another version has made the kept works; "" where none has.
 
     Raises:
         TestbedError: It cannot be written down.

@@ -20,7 +20,7 @@ from docsis_testbed.errors import TestbedError
 MOST_BYTES: Final = 256 << 20
 
 _MOST_PART_CHANGES: Final = 5
-"""Of a row; the rest is counted."""
+"""The most changes of parts that are told of a row; the rest is counted."""
 
 Data = dict[str, Any]
 """results.json, or a part of it."""
@@ -70,7 +70,7 @@ def validate(content: Mapping[str, Any], name: str) -> None:
 
 
 def since(before: Mapping[str, Any], rows: list[Data], name: str) -> Data:
-    """What changed, for results.json.
+    """Lists the changes, for results.json.
 
     Args:
         before: The earlier results.

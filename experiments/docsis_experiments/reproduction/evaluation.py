@@ -17,7 +17,7 @@ _MOST_NOTES = 10
 
 @dataclass(frozen=True)
 class Evaluated:
-    """What came of one reading of a row.
+    """The result of one reading of a row.
 
     Attributes:
         row: The row.
@@ -44,7 +44,7 @@ class Evaluated:
 
 
 def evaluate(planned: PlannedRow, shelf: Shelf, failures: Mapping[str, str]) -> Evaluated:
-    """What a row measured.
+    """Evaluates the measurements of a row.
 
     Args:
         planned: The row with its works.

@@ -41,7 +41,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Line:
-    """What was measured of one thing.
+    """A measured line.
 
     Attributes:
         name: In the legend. Equal names look the same in all panels of a figure.
@@ -69,7 +69,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Published:
-    """What the paper says, as far as its text tells it.
+    """The published values, as far as the paper's text tells them.
 
     Attributes:
         name: In the legend: "published, BB".
@@ -131,7 +131,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Made:
-    """What came of a row.
+    """The results of a row.
 
     Attributes:
         asked: What was asked of it.
@@ -173,6 +173,6 @@ def over_seeds(
 
 
 def place(id: str) -> tuple[tuple[int, str], ...]:
-    """Where a figure or a row stands among others by its id: 9 comes before 10."""
+    """The key by which figures and rows are sorted by id: 9 comes before 10."""
     parts = re.findall(r"\d+|\D+", id)
     return tuple((int(part), "") if part.isdigit() else (-1, part) for part in parts)

@@ -11,7 +11,7 @@ from typing import Any, Final
 from docsis_experiments.reproduction.figure import Figure
 
 MOST_POINTS: Final = 20_000
-"""Of a line."""
+"""The most points of a line."""
 
 _SERIES: Final = ("x", "y", "low", "high")
 

@@ -34,7 +34,7 @@ from docsis_testbed.progress import progress_bar
 
 @dataclass(frozen=True)
 class Bench:
-    """What a job works with.
+    """The tools of a job.
 
     Attributes:
         rows: Those that can be measured, by their ids.

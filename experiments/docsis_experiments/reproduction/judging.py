@@ -20,7 +20,7 @@ from docsis_experiments.runs.sources import StageName
 
 @dataclass(frozen=True)
 class RowDone:
-    """What came of a row.
+    """The result of a row.
 
     Attributes:
         rule: What it was held against.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What came of a row's works, read from where it is kept when the row asks for it.
+"""The results of a row's works, read from where they are kept when the row asks for them.
 
 Nothing is held: a row that pools thousands of runs asks for the runs of one label at a time.
 """

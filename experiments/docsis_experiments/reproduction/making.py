@@ -29,7 +29,7 @@ Show = Callable[[str, float], None]
 
 @dataclass
 class Account:
-    """What was made.
+    """The account of what was made.
 
     Attributes:
         works: How many were asked for.
@@ -50,7 +50,7 @@ class Account:
 
 @dataclass(frozen=True)
 class Done:
-    """What came of a work.
+    """The result of a work.
 
     Attributes:
         work: The work.
@@ -182,7 +182,7 @@ def words(work: Work) -> str:
 
 
 def played(run: Run, found: Played) -> Done:
-    """What came of a run."""
+    """Makes the result of a run."""
     outcome = found.outcome
     if outcome is None:
         return Done(run, None, found.failure, None)

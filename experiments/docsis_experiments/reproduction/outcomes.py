@@ -33,12 +33,13 @@ FILE: Final = "reproduced.jsonl"
 """All outcomes that there ever were, beside what is kept of runs."""
 
 _TELLING: Final = ("rule", "level", "mininet", "extended", "standing", "outcome", "parts")
-"""Of an outcome: where all are as they were, there is nothing new."""
+"""The fields of an outcome that tell something new; where all are as before there is nothing
+new."""
 
 
 @dataclass
 class Outcomes:
-    """What came of rows.
+    """The outcomes of rows.
 
     Attributes:
         rows: By their ids, in the catalogue's order.
@@ -71,7 +72,7 @@ class Outcomes:
 
 
 def earlier(request: Request) -> tuple[str, dict[str, Any]] | None:
-    """What a user wants to see changes of, with its name; read before anything is made.
+    """The earlier results that a user compares with, and their name; read before anything is made.
 
     Raises:
         TestbedError: It cannot be used.
@@ -89,7 +90,7 @@ def judged(
     *,
     extended: bool = False,
 ) -> Outcomes:
-    """What came of all rows of a sitting.
+    """Judges all rows of a sitting.
 
     Args:
         sitting: What was asked for and made.
@@ -121,7 +122,7 @@ def judged(
 
 
 def extension(row: Row, rule: Rule) -> Plan:
-    """What a row asks for with 60 seeds."""
+    """Plans the works of a row with 60 seeds."""
     plan = Plan()
     plan.add(row, asking.asked(row, rule, Level.FULL, FIRST, EXTENDED_SEEDS))
     return plan
@@ -187,5 +188,5 @@ def of(shelf: Shelf) -> kept.History:
 
 
 def path(shelf: Shelf) -> Path:
-    """Where they are."""
+    """The path of the outcomes' file."""
     return shelf.store.folder / FILE

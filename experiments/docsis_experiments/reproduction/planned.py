@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What rows ask for, each thing once: from rows and a level to works by key.
+"""The plan of rows, each thing once: from rows and a level to works by key.
 
 A row whose works cannot be told, because a workload that it takes is not there or because of a
 defect of its own, is one that is not run; others go on.
@@ -39,7 +39,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class PlannedRow:
-    """What a row asks for in one reading.
+    """The plan of a row in one reading.
 
     Attributes:
         row: The row.
@@ -55,13 +55,13 @@ class PlannedRow:
 
     @property
     def keys(self) -> frozenset[str]:
-        """Of its works."""
+        """The keys of its works."""
         return frozenset(entry.key for entry in self.entries)
 
 
 @dataclass
 class Plan:
-    """What several rows ask for.
+    """The plan of several rows.
 
     Attributes:
         rows: Each reading of each row.

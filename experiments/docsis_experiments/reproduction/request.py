@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user asks of `docsis-p4 reproduce`, beside how it is made."""
+"""A user's request of `docsis-p4 reproduce`, beside how it is carried out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from docsis_testbed.errors import TestbedError
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked for.
+    """A user's request.
 
     Attributes:
         names: Papers and rows; all where there are none.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a row of the catalogue needs, and what it makes of it: the contract of `rows/`.
+"""The contract of `rows/`: the works that a row of the catalogue needs, and its use of them.
 
 A row is measured in two steps, both pure. `works` says what has to be made; whoever makes it may
 do so in any order, in any process, once for all rows that ask for the same. `parts` makes the
@@ -32,7 +32,7 @@ class Level(StrEnum):
     STUDY = "study"
     """Three to five seeds of the conditions that section 13 names: provisional verdicts."""
     FULL = "full"
-    """What sections 3 to 7 register: verdicts."""
+    """The level of sections 3 to 7: verdicts."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ Work = Run | Draws | Computation
 
 
 class Results(Protocol):
-    """What came of a row's works."""
+    """The results of a row's works."""
 
     def runs(self, label: str) -> Mapping[int, Outcome]:
         """By seed; none where nothing came of it."""
@@ -122,7 +122,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Exact:
-    """What has no interval: a definition, an arithmetic, a count that must be 0."""
+    """A value without an interval: a definition, an arithmetic, a count that must be 0."""
 
     value: float
 
@@ -145,7 +145,7 @@ Measured = Seeds | Share | Exact | Pooled
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked of a row.
+    """The request for a row.
 
     Attributes:
         level: How much.

@@ -26,13 +26,13 @@ from docsis_experiments.runs.store import Store
 from docsis_testbed.errors import TestbedError
 
 VERSION: Final = 1
-"""Of the shape of what is kept of works that are no runs."""
+"""Version of the shape of what is kept of works that are no runs."""
 
 _MOST_BYTES: Final = 64 << 20
 
 
 def key_of(work: Work, stage: StageName = "virtual") -> str:
-    """Where what comes of a work is kept.
+    """The key under which the result of a work is kept.
 
     Raises:
         TestbedError: The code cannot be read.
@@ -44,7 +44,7 @@ def key_of(work: Work, stage: StageName = "virtual") -> str:
 
 
 class Shelf:
-    """What came of works, by key."""
+    """The results of works, by key."""
 
     def __init__(self, store: Store | None = None) -> None:
         """Args: where outcomes are kept."""
@@ -70,7 +70,7 @@ class Shelf:
         return self.store.path(key).exists() or self._path(key).exists()
 
     def outcome(self, key: str) -> Outcome | None:
-        """Of a run; None where it is not there, or cannot be used any more.
+        """The outcome of a run; None where it is not there, or cannot be used any more.
 
         Raises:
             TestbedError: It cannot be read.
@@ -81,7 +81,7 @@ class Shelf:
             return None
 
     def report(self, key: str) -> Mapping[str, Any] | None:
-        """Of another work; None where it is not there, or cannot be used any more.
+        """The report of another work; None where it is not there, or cannot be used any more.
 
         Raises:
             TestbedError: It cannot be read.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was asked for at one time, and what was made of it."""
+"""The requests of one time, and their results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from docsis_experiments.reproduction.request import Request
 
 @dataclass(frozen=True)
 class Sitting:
-    """What was asked for at one time, and what was made of it.
+    """The requests of one time, and their results.
 
     Attributes:
         request: What was asked for.

@@ -23,7 +23,7 @@ from docsis_testbed.paths import P4_BUILD
 from docsis_testbed.versions import package
 
 _SAMPLES: Final = "docsis_testbed.switch_report"
-"""What asks the switch for draws."""
+"""The module that asks the switch for draws."""
 
 
 def key(work: Draws | Computation) -> str:
@@ -118,7 +118,7 @@ def computed(content: bytes, scratch: Path) -> bytes:
 
 
 def understood(work: Draws | Computation, content: bytes) -> dict[str, Any]:
-    """What came of a work; it is validated.
+    """Reads the result of a work; it is validated.
 
     Raises:
         ValueError: It is nothing of the kind.

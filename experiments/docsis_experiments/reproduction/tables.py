@@ -17,7 +17,7 @@ from docsis_experiments.reproduction.row import Level
 
 
 def costs(found: Mapping[Level, Estimate]) -> Table:
-    """What each row costs; of several levels side by side the most important alone."""
+    """Makes the table of each row's costs; several levels have the most important columns alone."""
     table = Table(
         title="What rows cost, in the time of one processor",
         title_justify="left",
@@ -73,7 +73,7 @@ def accuracy(account: Account) -> str:
 
 
 def outcomes(rows: Sequence[Mapping[str, Any]]) -> Table:
-    """What came of rows, as results.json has them."""
+    """Makes the table of rows' outcomes, as results.json has them."""
     table = Table(title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("row", no_wrap=True)
     table.add_column("outcome", no_wrap=True)

@@ -17,7 +17,7 @@ from docsis_testbed.errors import TestbedError
 
 
 def outcomes(runs: Sequence[Run], shelf: Shelf, jobs: int) -> Mapping[tuple[str, int], Outcome]:
-    """What came of runs, by label and seed; those that are missing are played.
+    """The outcomes of runs, by label and seed; those that are missing are played.
 
     Args:
         runs: On trial seeds.

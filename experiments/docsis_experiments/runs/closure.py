@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which of the project's modules a module imports, and those in turn: read from their text.
+"""Finds the project's modules that a module needs: its imports, and theirs, read from the text.
 
 Nothing is imported for it. What is imported within a function counts, what only a type checker
 reads does not; a package that names its own `__path__` finds its modules by itself (`declared.py`),
@@ -74,7 +74,7 @@ def modules(package: str) -> list[str]:
 
 
 def imports(name: str, file: Path) -> Iterator[str]:
-    """What may be modules of what a module imports, by their full names.
+    """Yields full names that may be modules: those of a module's imports.
 
     Raises:
         TestbedError: The file cannot be read.
@@ -136,7 +136,7 @@ def _with_parents(name: str) -> Iterator[str]:
 
 @functools.cache
 def _file(name: str) -> Path | None:
-    """Of a module of the project; None where there is none, as of a package without a file."""
+    """The file of one of the project's modules; None for any other name."""
     top, *rest = name.split(".")
     if top not in PACKAGES:
         return None

@@ -35,10 +35,10 @@ from docsis_experiments.runs.outcome import (
 from docsis_testbed.errors import TestbedError
 
 VERSION: Final = 2
-"""Of the file's shape and of the meaning of its columns."""
+"""Version of the file's shape and of the meaning of its columns."""
 
 MOST_BYTES: Final = 1 << 30
-"""Of a file, and of its content."""
+"""The largest file, and the largest content of one."""
 
 OUTCOMES: Final = "outcomes.parquet"
 """Name of the file in a folder of results."""
@@ -46,7 +46,7 @@ OUTCOMES: Final = "outcomes.parquet"
 MOST_OUTCOMES: Final = 1_000_000
 
 _MOST_ENTRIES: Final = 2000
-"""Of groups, values, quantities and counters of an outcome."""
+"""The most groups, values, quantities and counters of an outcome."""
 
 _VERSION_KEY: Final = b"docsis-p4 outcomes"
 _DIGEST_KEY: Final = b"sha256"
@@ -116,7 +116,7 @@ def decode(content: bytes, name: str) -> list[Outcome]:
     """The outcomes of a file's content.
 
     Args:
-        content: Of the file.
+        content: Content of the file.
         name: What it is called, for errors.
 
     Raises:
@@ -178,7 +178,7 @@ def read(path: Path) -> list[Outcome]:
 
 
 class _Refused(Exception):
-    """What is wrong with a file, as the end of a sentence."""
+    """Raised for a file that is wrong, with the end of a sentence."""
 
 
 def _decode(content: bytes) -> list[Outcome]:

@@ -22,7 +22,7 @@ from docsis_experiments.stages.stage import Stage
 from docsis_testbed.errors import TestbedError
 
 MOST_TRIES: Final = 3
-"""Of a run that is not valid."""
+"""How often a run that is not valid is tried."""
 
 
 def play_all(units: Sequence[Unit], stage: Stage, what: str) -> Generator[Played, None, None]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which version made what is kept: told once, when another takes its place."""
+"""Tells once that another version made the kept outcomes, and takes its place."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from docsis_experiments.runs import files, sources
 
 
 def told(record: Path, results: str) -> str:
-    """What is told where another version has made results; from now on they are ours.
+    """Tells that another version has made results, where one has; from now on they are ours.
 
     Args:
         record: Says which version that was.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is kept of a run: plain, bounded data, made from the record of either stage. Pure."""
+"""The outcome of a run: plain, bounded data, made from the record of either stage. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PROBABILITIES: Final[tuple[float, ...]] = (
     0.999,
     1.0,
 )
-"""Of the quantiles that stand for a group's distribution of latency."""
+"""Probabilities of the quantiles that stand for a group's distribution of latency."""
 
 MOST_WORDS: Final = 500
 """Characters of a sentence that is kept."""
@@ -55,7 +55,7 @@ class Outcome:
     """A run.
 
     Attributes:
-        key: Of its inputs and of what made it.
+        key: Key of its inputs and of what made it.
         run: Label of the run.
         number: The seed in virtual time, in Mininet which of the repetitions it is.
         manager: What the queue manager is called.
@@ -64,13 +64,13 @@ class Outcome:
         seconds: Length of the measured time.
         groups: By the traffic's group.
         quantities: What was asked for beside, by `Quantity.key`.
-        counters: Of the service flow over the measured time, packets.
-        updates, missed: Of the control loop.
-        lateness_ms: Of the control loop's updates at p99.
+        counters: Counters of the service flow over the measured time, packets.
+        updates, missed: Updates of the control loop, and those that it missed.
+        lateness_ms: p99 lateness of the control loop's updates.
         valid: Whether time never jumped.
         withheld: Why the run gets no verdict, in words; "" where it gets one.
         faults: What went wrong with the measuring, in words.
-        digest: Of all that happened, hexadecimal, where time is virtual; "" elsewhere.
+        digest: Digest of all that happened, hexadecimal, where time is virtual; "" elsewhere.
     """
 
     key: str
@@ -104,13 +104,13 @@ def of_record(
     key: str,
     number: int,
 ) -> Outcome:
-    """What is kept of a run.
+    """Makes the outcome of a run.
 
     Args:
         record: What it left.
         scenario: What it is of.
         quantities: What is measured beside the usual statistics.
-        key: Of its inputs and of what made it.
+        key: Key of its inputs and of what made it.
         number: The seed, or which of the repetitions.
     """
     return Outcome(

@@ -27,7 +27,7 @@ _FAILED: Final = b"-"
 
 @dataclass(frozen=True)
 class Played:
-    """What came of a unit.
+    """The result of playing a unit.
 
     Attributes:
         unit: What was played.
@@ -66,7 +66,7 @@ def job(unit: Unit) -> Job[Unit]:
 
 
 def played(ended: Ended[Unit]) -> Played:
-    """What came of a unit in another process; its answer is validated."""
+    """Reads the result of a unit in another process; its answer is validated."""
     if ended.content is None:
         return Played(ended.what, None, f"{ended.words}: {ended.failure}")
     return replace(_outcome(ended.what, ended.content), processor_seconds=ended.processor_seconds)
@@ -78,7 +78,7 @@ def words(unit: Unit) -> str:
 
 
 def understood(unit: Unit, answer: bytes) -> Played:
-    """What a cluster's worker says of a unit (`answered`); it is validated."""
+    """Reads a cluster worker's answer about a unit (`answered`); it is validated."""
     if not answer.startswith(_DONE):
         return Played(unit, None, f"{words(unit)}: {answer[1:].decode(errors='replace')}")
     return _outcome(unit, answer[1:])

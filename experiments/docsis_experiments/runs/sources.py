@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a result depends on beside its inputs: code, compiled pipeline, and the switch or the world.
+"""The inputs of a result beside those of the run: code, compiled pipeline, switch or world.
 
 Results with the same digest may be put together, and one that is there need not be made again.
 """
@@ -60,7 +60,7 @@ def digest(inputs: Mapping[str, Any], stage: StageName) -> str:
 
 @functools.cache
 def parts(stage: StageName) -> Mapping[str, str]:
-    """What makes a result, by what it is called: a hash of each, or its version.
+    """The parts that make a result, by name: a hash of each, or its version.
 
     The same for all of a process, which runs the code that it has once loaded.
 

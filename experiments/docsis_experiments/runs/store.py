@@ -18,7 +18,7 @@ from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import RESULTS
 
 KEPT: Final = RESULTS / "kept"
-"""Where outcomes are kept unless told otherwise."""
+"""The folder of kept outcomes, unless another is given."""
 
 ASIDE: Final = ".damaged"
 """Ends the name of a file that is not used."""
@@ -32,7 +32,7 @@ class Store:
         self.folder = folder
 
     def path(self, key: str) -> Path:
-        """Where the outcome with that key is, or would be."""
+        """The path at which the outcome with that key is, or would be."""
         return self.folder / key[:2] / f"{key}.parquet"
 
     def get(self, key: str) -> Outcome | None:

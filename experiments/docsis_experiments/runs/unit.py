@@ -22,7 +22,7 @@ from docsis_experiments.stages.virtual.module import LARGEST_SEED
 from docsis_testbed.errors import TestbedError
 
 MOST_BYTES: Final = 4 << 20
-"""Of a unit as text."""
+"""The largest unit as text."""
 
 MOST_QUANTITIES: Final = 1000
 
@@ -32,7 +32,7 @@ _WORDS: Final = {"title": "", "source": {"paper": ""}, "scale": ""}
 
 @dataclass(frozen=True)
 class Unit:
-    """What is played: all that a run depends on but the code.
+    """A unit of work: everything that a run depends on but the code.
 
     Bands, titles and the other runs of the experiment are not in it, so that a change of theirs
     needs no run again.
@@ -41,7 +41,7 @@ class Unit:
         scenario: Canonical JSON: with one run, without expectations.
         topology: Canonical JSON, with its tier in place.
         quantities: What is measured beside the usual statistics, each as `Quantity.key`; in order.
-        seed: Of all that is random, 0 to 2^64-1.
+        seed: Seed of all that is random, 0 to 2^64-1.
     """
 
     scenario: str
@@ -62,7 +62,7 @@ class Unit:
         Args:
             loaded: The scenario and its topology.
             run: One of its runs.
-            seed: Of all that is random.
+            seed: Seed of all that is random.
         """
         scenario = loaded.scenario
         alone = {
@@ -80,7 +80,7 @@ class Unit:
 
     @property
     def label(self) -> str:
-        """Of the run."""
+        """The run's label."""
         label: str = json.loads(self.scenario)["runs"][0]["label"]
         return label
 
@@ -153,7 +153,7 @@ def units(loaded: Loaded, runs: Iterable[Run], seeds: Iterable[int]) -> list[Uni
 
 
 def key(unit: Unit, stage: sources.StageName = "virtual") -> str:
-    """Where the unit's outcome is kept: a hash of the unit and of what makes its result.
+    """The key of the unit's outcome: a hash of the unit and of what makes its result.
 
     Args:
         unit: What is played; in Mininet the seed is which repetition it is.
@@ -166,7 +166,7 @@ def key(unit: Unit, stage: sources.StageName = "virtual") -> str:
 
 
 def quantities_of(scenario: Scenario) -> dict[str, Quantity]:
-    """What the expectations name, by `Quantity.key`."""
+    """The quantities that the expectations name, by `Quantity.key`."""
     named = [expectation.quantity for expectation in scenario.expectations]
     named += [one.over for one in scenario.expectations if isinstance(one, Ratio)]
     return {quantity.key: quantity for quantity in named}

@@ -27,10 +27,10 @@ from docsis_testbed.errors import TestbedError
 MOST_JOBS: Final = 256
 
 MOST_TRIES: Final = 3
-"""Of a job whose process ends before it does."""
+"""How often a job is tried whose process ends before it does."""
 
 MOST_SECONDS: Final = 3600.0
-"""Of a job; then its process is ended, as if it had been killed."""
+"""Time for a job; then its process is ended, as if it had been killed."""
 
 MOST_ORDER: Final = 8 << 20
 """Bytes that a process gets of a job."""
@@ -64,12 +64,12 @@ class Job(Generic[T]):
 
 @dataclass(frozen=True)
 class Ended(Generic[T]):
-    """What came of a job.
+    """The result of a job.
 
     Attributes:
         what: As the job has it.
         words: As the job has them.
-        content: Of the answer; None where it failed.
+        content: Content of the answer; None where it failed.
         failure: Why, as the end of a sentence; "" where it did not.
         processor_seconds: That it took; None where it failed.
     """
@@ -152,7 +152,7 @@ class _Worker(Generic[T]):
 
     @property
     def places(self) -> list[Connection | int]:
-        """What becomes ready when something has happened."""
+        """The objects that become ready when something has happened."""
         if self._process is None or self._connection is None:
             return []
         return [self._connection, self._process.sentinel]
@@ -274,6 +274,6 @@ def _answered(order: bytes, scratch: Path) -> bytes:
 
 
 def _processor_seconds() -> float:
-    """Of this process and of those that it has started and that have ended."""
+    """Processor time of this process and of those that it has started and that have ended."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system

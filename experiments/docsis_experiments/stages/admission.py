@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a stage refuses to play, by name, before anything is made."""
+"""The checks by which a stage refuses what it cannot play, by name, before anything is made."""
 
 from __future__ import annotations
 

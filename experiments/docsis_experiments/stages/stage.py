@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where an experiment is played: in Mininet in real time, or in a virtual world in its own.
+"""The interface of a stage: Mininet in real time, or a virtual world in its own time.
 
 Topologies, plans, scenarios, summaries and reports know nothing of it.
 """
@@ -28,11 +28,11 @@ class Stage(Protocol):
 
     @property
     def build_seconds(self) -> float:
-        """What a run takes beside its traffic, about, for the progress bar."""
+        """Seconds that a run takes beside its traffic, about, for the progress bar."""
 
     @property
     def marks(self) -> Mapping[str, Any]:
-        """What summary.json says of the stage: `stage`, and `seed` where there is one."""
+        """The entries of summary.json about the stage: `stage`, and `seed` where there is one."""
 
     def admit(
         self,
@@ -44,7 +44,7 @@ class Stage(Protocol):
 
         Args:
             topology: What is to be built.
-            managers: Of the runs.
+            managers: Queue managers of the runs.
             scenario: The traffic.
 
         Raises:

@@ -13,7 +13,7 @@ from docsis_testbed.errors import TestbedError
 
 @dataclass(frozen=True)
 class Views:
-    """Where a run writes what can be seen of it packet by packet.
+    """The folders to which a run writes what can be seen of it packet by packet.
 
     Attributes:
         captures: Folder that gets a capture of each upstream channel, RUN/CHANNEL.pcap; None: no
@@ -68,7 +68,7 @@ NO_VIEWS: Final = Views()
 
 
 def cannot_write(path: Path, error: OSError) -> TestbedError:
-    """What is said of a file or folder that cannot be written."""
+    """Makes the error for a file or folder that cannot be written."""
     return TestbedError(f"{path}: cannot be written ({error}); give another folder")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each axis of a sweep changes: of the experiment's topology, its traffic or its run. Pure.
+"""The axes of a sweep: changes of the experiment's topology, its traffic or its run. Pure.
 
 An axis is one entry of `AXES`, and its values one key of `models.Axes`.
 """
@@ -33,7 +33,7 @@ from docsis_experiments.sweeps.models import Axes, Flows
 
 @dataclass(frozen=True)
 class Condition:
-    """What a point of a sweep is played with.
+    """The condition under which a point of a sweep is played.
 
     Attributes:
         scenario: With one run and no expectations.

@@ -53,7 +53,7 @@ def play_all(
 
     Args:
         units: What is played, in this order as far as possible.
-        access: Of the cluster's scheduler.
+        access: Access to the cluster's scheduler.
         tell: Gets a sentence for each worker that is refused.
         alone_seconds: How long to wait for a worker.
 
@@ -119,7 +119,7 @@ class _Crew:
 
     @property
     def threads(self) -> int:
-        """Of all workers that may play."""
+        """The number of threads of all workers that may play."""
         return sum(self.accepted.values())
 
     def look(self) -> None:

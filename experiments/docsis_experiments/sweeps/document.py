@@ -14,7 +14,7 @@ def write(sweep: Sweep, path: Path, experiment: str) -> None:
 
     Args:
         sweep: What was played.
-        path: Of the file.
+        path: Path of the file.
         experiment: Name of the experiment's file in the same folder.
     """
     data = sweep.model_dump(mode="json", exclude_none=True) | {"experiment": experiment}

@@ -35,7 +35,7 @@ from docsis_testbed.paths import RESULTS
 TABLE: Final = "table.parquet"
 
 _SHOWN_POINTS: Final = 40
-"""Of the table on the terminal."""
+"""The most points that the table on the terminal shows."""
 
 
 def run(
@@ -104,7 +104,7 @@ def _units(loaded: LoadedSweep) -> list[tuple[Point, int, Unit]]:
 
 
 def words_of(planned: Sequence[tuple[Point, int, Unit]]) -> Mapping[Unit, str]:
-    """What each unit is, for people."""
+    """Names each unit for people."""
     return {unit: f"{point.words}, seed {seed}" for point, seed, unit in planned}
 
 

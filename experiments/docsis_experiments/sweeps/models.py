@@ -18,7 +18,7 @@ DEFAULT_LIMIT: Final = 500
 """Runs of a sweep that says nothing of a limit."""
 
 MOST_RUNS: Final = 20_000
-"""What a limit may be at the most."""
+"""The most runs that a limit may allow."""
 
 MOST_SEEDS: Final = 1_000
 LARGEST_SEED: Final = 2**64 - 1
@@ -63,7 +63,7 @@ class Flows(Model):
 
 
 class Axes(Model):
-    """What is varied: every value of an axis with every value of all others."""
+    """The axes that are varied: every value of an axis with every value of all others."""
 
     managers: Annotated[tuple[Manager, ...], BeforeValidator(as_tuple)] = Field(
         default=(),

@@ -26,7 +26,7 @@ class Cell:
 
     Attributes:
         point: Where it is.
-        seed: Of all that is random.
+        seed: Seed of all that is random.
         outcome: What is kept of it.
     """
 

@@ -45,7 +45,7 @@ class Access:
 
     @staticmethod
     def of(address: str, ca: Path | None, certificate: Path | None, key: Path | None) -> Access:
-        """What the options say.
+        """Makes an access from the options.
 
         Raises:
             TestbedError: The address is not one of TLS, or a file is missing, or cannot be used.
@@ -80,7 +80,7 @@ class Access:
         return access
 
     def context(self) -> ssl.SSLContext:
-        """What a connection is made with: our certificate, and theirs of the same authority.
+        """Makes the context of connections: our certificate, and theirs of the same authority.
 
         Raises:
             TestbedError: A file holds no certificate or key, or they do not fit.

@@ -26,7 +26,7 @@ from docsis_experiments.traffic.senders import (
 
 
 class Group(Model):
-    """What all kinds have. A kind adds its keys, and says what is sent.
+    """The common part of all kinds. A kind adds its keys, and says what is sent.
 
     Attributes:
         senders: What its flows are made of.
@@ -93,16 +93,16 @@ class Group(Model):
         return self
 
     def sent(self, number: int) -> tuple[Sent, ...]:
-        """What is sent between a pair of hosts: one flow, or several, each with its part's name.
+        """The flows between a pair of hosts: one, or several, each with its part's name.
 
         Args:
-            number: Of the pair, from 0 up to the count.
+            number: Number of the pair, from 0 up to the count.
         """
         raise NotImplementedError(f"{type(self).__name__} does not say what it sends")
 
     @classmethod
     def leaves(cls) -> frozenset[Trace]:
-        """What a run's record has of it."""
+        """The traces that a run's record has of it."""
         return frozenset(trace for sender in cls.senders for trace in sender.leaves)
 
     def flows(self) -> Iterator[tuple[int, str, Sent]]:
@@ -117,7 +117,7 @@ class Group(Model):
 
     @property
     def flow_names(self) -> tuple[str, ...]:
-        """Of its flows."""
+        """The names of its flows."""
         return tuple(name for _, name, _ in self.flows())
 
 

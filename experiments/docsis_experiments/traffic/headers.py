@@ -19,12 +19,12 @@ UDP: Final = 17
 _LAST_PORT: Final = 0xFFFF
 _IPV4_ETHERTYPE: Final = 0x0800
 _MODEM: Final = 1
-"""Which one it is does not matter to its own classifiers."""
+"""Any modem's number: its own classifiers do not depend on it."""
 
 
 @dataclass(frozen=True)
 class Header:
-    """What classifiers see of an untagged IPv4 packet between two hosts.
+    """The fields that classifiers see of an untagged IPv4 packet between two hosts.
 
     Attributes:
         protocol: TCP or UDP.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the hosts of both stages can send. Kinds of traffic are made of these.
+"""The senders that hosts of both stages have. Kinds of traffic are made of these.
 
 A stage realises each of them: Mininet with programs in the hosts' namespaces
 (`stages/mininet/traffic/`), virtual time with applications of its world
@@ -16,10 +16,10 @@ from docsis_experiments.experiment.tcp import CongestionControl
 from docsis_experiments.measurement.trace import Trace
 
 MOST_FLOWS: Final = 200
-"""Of a run; their ports end below those that the kernel gives by itself."""
+"""The most flows of a run; their ports end below those that the kernel gives by itself."""
 
 MOST_USERS: Final = 1000
-"""Of a run that need none of those ports: their hosts choose them."""
+"""The most users of a run that need none of those ports: their hosts choose them."""
 
 CALL_FRAME_BYTES: Final = 218
 """The frame of 000, section 4.3 (VoIP and gaming), to the end of its CRC: 20 ms of G.711 and the
@@ -32,7 +32,8 @@ CALL_PORT: Final = 2112
 """UDP port of servers of calls: irtt's default."""
 
 SMALLEST_PACKET_BYTES: Final = 100
-"""Of an IPv4 packet whose delay is looked at; shorter ones are handshakes and acknowledgements."""
+"""Length of the shortest IPv4 packet whose delay is looked at; shorter ones are handshakes and
+acknowledgements."""
 
 SMALLEST_FRAME: Final = frame_length(14 + SMALLEST_PACKET_BYTES)
 """Bytes to the end of the CRC: shorter ones are not told from acknowledgements."""
@@ -47,7 +48,7 @@ class TcpTransfers:
     Attributes:
         size: Bytes of a file; 0 for one without an end.
         pause: From the end of a file to the next.
-        congestion_control: Of TCP; the experiment's unless given.
+        congestion_control: Congestion control of TCP; the experiment's unless given.
         kept: All files are on one connection, instead of one each.
         rate: bit/s of payload that the application sends at the most; 0 for no such limit.
     """
@@ -85,13 +86,13 @@ class WebPages:
     Attributes:
         page: Bytes of a page, the HTML included.
         html: Bytes of the HTML.
-        objects: Of a page.
+        objects: Objects of a page.
         variation_permille: Coefficient of variation of their sizes, thousandths.
         origins: Web servers that they are on in turns.
         connections: To one of them at once.
         pause: From the end of a page to the start of the next.
         request: Bytes of a request.
-        congestion_control: Of TCP; the experiment's unless given.
+        congestion_control: Congestion control of TCP; the experiment's unless given.
     """
 
     leaves: ClassVar = frozenset({Trace.PAGES, Trace.GOODPUT})
@@ -118,7 +119,7 @@ class AdaptiveVideo:
         safety_permille: Share of the mean throughput that a rate may have, thousandths.
         samples: Segments that the mean is of, the newest ones.
         request: Bytes of a request.
-        congestion_control: Of TCP; the experiment's unless given.
+        congestion_control: Congestion control of TCP; the experiment's unless given.
     """
 
     leaves: ClassVar = frozenset({Trace.VIDEO, Trace.GOODPUT})
@@ -132,7 +133,7 @@ class AdaptiveVideo:
     congestion_control: CongestionControl | None = None
 
     def segment_bytes(self, rate: int) -> int:
-        """Of a segment at a rate."""
+        """The bytes of a segment at a rate."""
         return max(1, rate * self.segment_ns // 8_000_000_000)
 
 
@@ -154,9 +155,9 @@ class TimedPages:
     """Pages over TCP, one after the other: objects asked for one by one, a connection each.
 
     Attributes:
-        objects: Of a page, thousandths.
+        objects: Objects of a page, thousandths.
         gap: From the request for one to that for the next, nanoseconds.
-        segments: Of an object, thousandths.
+        segments: Segments of an object, thousandths.
         segment: Bytes of one; a full segment of the experiment's TCP unless given.
         pause: From the end of a page to the start of the next, nanoseconds.
         connections: At once.
@@ -195,7 +196,7 @@ class TcpDownloads:
 
 
 Asking = TimedPages | TcpDownloads
-"""Of users who ask a server, in virtual time alone."""
+"""Traffic of users who ask a server, in virtual time alone."""
 
 
 @dataclass(frozen=True)
@@ -294,7 +295,7 @@ Sender = (
 
 @dataclass(frozen=True)
 class Sent:
-    """What one flow sends.
+    """The traffic of one flow.
 
     Attributes:
         sender: How.

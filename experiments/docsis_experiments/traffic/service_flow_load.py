@@ -21,18 +21,20 @@ OVERLOAD: Final = 1.25
 """Times its configured share is what UDP offers to a service flow."""
 
 FRAME_BYTES: Final = 800
-"""Of the traffic, unless it is said. A bucket may be two of the longest frames deep, or one: what a
-switch that is woken late does not find room for is lost, which is less of shorter frames."""
+"""Frame length of the traffic, unless it is given. A bucket may be two of the longest frames deep,
+or one: what a switch that is woken late does not find room for is lost, which is less of shorter
+frames."""
 
 LEAST_OFFERED: Final = 0.1
-"""Of an equal part of the channel: offered to a service flow whose share is less, or nothing."""
+"""The part of an equal share of the channel that is offered to a service flow whose own share is
+less, or nothing."""
 
 SETTLE_SECONDS: Final = 2.0
 """Until every queue is full and TCP has found its rate, beside the bursts."""
 
 _FIRST_SOURCE_PORT: Final = 20_000
 _FIRST_DESTINATION_PORT: Final = 30_000
-"""Of service flows whose classifiers want no others."""
+"""Port numbers for service flows whose classifiers want no others."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +58,12 @@ class Load:
 
     @property
     def transport(self) -> Literal["udp", "tcp"]:
-        """What its packets are."""
+        """The transport protocol of its packets."""
         return "tcp" if self.header.protocol == TCP else "udp"
 
     @property
     def name(self) -> str:
-        """Of its samples, and for messages."""
+        """Its name in samples and messages."""
         return f"{self.flow.modem_name} {self.flow.direction} {self.flow.reference}"
 
     def document(self) -> dict[str, Any]:
@@ -78,7 +80,7 @@ class Load:
 
 @dataclass(frozen=True)
 class LoadPlan:
-    """What is sent in a direction.
+    """The plan of the traffic in a direction.
 
     Attributes:
         direction: The direction.

@@ -100,7 +100,7 @@ def toys(folder: Path) -> dict[str, Row]:
 
 
 def rule(name: str, *parts: Part, **values: object) -> Rule:
-    """What the catalogue says of a toy row."""
+    """Makes the catalogue's rule of a toy row."""
     told: dict[str, object] = {
         "id": name, "paper": name[:3], "kind": Kind.NUMBER, "mininet": False, "figure": "1",
         "done": "a toy", "published": "about 2", "rule": "R 1-3", "seeds": 4, "other_seeds": 4,

@@ -21,7 +21,7 @@ def drawing(path: Path, *, rows: int = 1, height: float = 3.2) -> Iterator[list[
     Args:
         path: The file; its folder is made.
         rows: How many axes.
-        height: Of each, inches.
+        height: Height of each, inches.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     settings: dict[Any, Any] = {

@@ -18,7 +18,7 @@ _HEADER: Final = bytes.fromhex("02000000000102000000000288b5")
 """An Ethernet header with an EtherType for local experiments (IEEE 802)."""
 
 _NUMBER: Final = slice(14, 18)
-"""Where the number is, big-endian."""
+"""The place of the number in a frame, big-endian."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def left(
     frame: Callable[[int, int], bytes] = plain,
     where: slice = _NUMBER,
 ) -> list[Left]:
-    """Which frames left, in their order.
+    """Finds the frames that left, in their order.
 
     Args:
         frames: What left the switch.

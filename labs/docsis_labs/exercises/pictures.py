@@ -73,7 +73,7 @@ def token_bucket(images: Path) -> None:
 
 
 def pie_data_path(images: Path) -> None:
-    """What accu_prob does, and how far apart drops are."""
+    """Draws accu_prob, and how far apart drops are."""
     from docsis_labs.exercises.pie_data_path import law, run
     from docsis_labs.exercises.pie_data_path.bench import ONE, q4_28
 

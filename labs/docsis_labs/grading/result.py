@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What grading finds."""
+"""The result of grading."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from docsis_labs.exercise import ALL_POINTS
 
 
 class Status(StrEnum):
-    """What became of a criterion."""
+    """The status of a criterion."""
 
     PASSED = "passed"
     MISSED = "missed"
@@ -25,8 +25,8 @@ class Judged:
     """A criterion, judged.
 
     Attributes:
-        id: Of the criterion.
-        title: Of the criterion.
+        id: Id of the criterion.
+        title: Title of the criterion.
         points: What was earned.
         of: What could be.
         status: What became of it.
@@ -65,7 +65,7 @@ class Result:
 
     @property
     def points(self) -> int:
-        """What was earned, of ALL_POINTS."""
+        """The points that were earned, of ALL_POINTS."""
         return sum(judged.points for judged in self.criteria)
 
     @property

@@ -15,7 +15,7 @@ def written(results: Sequence[Result], form: str, out: Path | None) -> str | Non
     """Writes the results.
 
     Args:
-        results: Of a class.
+        results: Results of a class.
         form: "json", "gradescope" or "moodle"; of anything else, JSON goes into the file.
         out: The file; of Gradescope the folder. None writes nothing.
 

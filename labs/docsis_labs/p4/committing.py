@@ -33,7 +33,7 @@ class Source:
     """A program that is committed.
 
     Attributes:
-        stem: Of the compiled files.
+        stem: Stem of the compiled files.
         path: The P4 file.
     """
 
@@ -59,7 +59,7 @@ def sources(exercise: Exercise) -> Iterator[Source]:
 
 
 def problems(exercise: Exercise) -> list[str]:
-    """What is not as the sources are, a sentence each."""
+    """Lists what differs from the sources, a sentence each."""
     folder = exercise.path / "compiled"
     found: list[str] = []
     expected: set[str] = set()

@@ -23,14 +23,15 @@ from docsis_labs.errors import SubmissionError
 from docsis_labs.p4.program import Program
 
 NAME: Final = "switch"
-"""Of the device in its world."""
+"""Name of the device in its world."""
 
 _DEVICE_ID: Final = 1
 _CONFIGURE: Final = "/docsis.tm.v1.TrafficManager/Configure"
 _GET: Final = "/docsis.tm.v1.TrafficManager/Get"
 
 Match = int | tuple[int, int]
-"""What a key is compared with: a number; (value, prefix length); (value, mask); (low, high)."""
+"""The value that a key is compared with: a number; (value, prefix length); (value, mask); (low,
+high)."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class PacketDevice:
         Args:
             program: What to load.
             ports: Port numbers.
-            seed: Of what the program draws at random.
+            seed: Seed of what the program draws at random.
         """
         self._program = program
         self._schema = schema_of(program)
@@ -102,7 +103,7 @@ class PacketDevice:
                 of ternary; (low, high) of range. Keys that are left out match anything.
             action: What it does.
             params: The action's parameters.
-            priority: Of ternary and range: the highest wins; from 1.
+            priority: Priority of ternary and range entries: the highest wins; from 1.
         """
         entry = finsy.P4TableEntry(
             table,
@@ -137,7 +138,7 @@ class PacketDevice:
         return [int(cell.data) for cell in sorted(cells, key=lambda cell: int(cell.index))]
 
     def counter(self, name: str, index: int) -> tuple[int, int]:
-        """What a counter has at an index: packets and bytes, as P4 counts them."""
+        """Reads a counter at an index: packets and bytes, as P4 counts them."""
         [cell] = self._read(finsy.P4CounterEntry(name, index=index), "no-such-counter")
         return int(cell.data.packet_count), int(cell.data.byte_count)
 

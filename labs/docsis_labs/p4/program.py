@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Program:
-    """What p4c made.
+    """The output of p4c.
 
     Attributes:
-        name: Of the source, such as "data_path.p4".
+        name: Name of the source, such as "data_path.p4".
         json: The target's configuration.
         p4info: In protobuf's text format.
     """

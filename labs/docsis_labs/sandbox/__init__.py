@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where programs of others run: what they may use, and how it is held."""
+"""A sandbox for programs of others: what they may use, and how they are held to it."""

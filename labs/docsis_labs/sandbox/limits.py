@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program of somebody else's may use."""
+"""The limits of a program of somebody else."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MEGABYTE = 1 << 20
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one process in a sandbox, and of those that it starts.
+    """Limits of one process in a sandbox, and of those that it starts.
 
     Attributes:
         processor_seconds: Then it is killed.
@@ -33,7 +33,7 @@ class Limits:
 
 
 PYTHON = Limits(processor_seconds=5, memory=96 * MEGABYTE, processes=1, file_bytes=0, open_files=16)
-"""Of a student's Python."""
+"""Limits of a student's Python."""
 
 COMPILER = Limits(
     processor_seconds=6,
@@ -42,4 +42,4 @@ COMPILER = Limits(
     file_bytes=8 * MEGABYTE,
     open_files=64,
 )
-"""Of p4c with a student's program."""
+"""Limits of p4c with a student's program."""

@@ -24,7 +24,7 @@ from docsis_testbed.errors import TestbedError
 
 _STARTER: Final = Path(__file__).with_name("starter.py")
 _INSIDE: Final = "/inside"
-"""Where files are that a program in a sandbox is given."""
+"""The folder that has the files which a program in a sandbox is given."""
 
 _FIRST_USER: Final = 1_900_000_000
 """Users from here on have no accounts: the ranges that systemd and containers use end before."""
@@ -87,7 +87,7 @@ class Sandbox:
         )
 
     def inside(self, file: Path) -> str:
-        """What a file of `files` is called by the program."""
+        """The path by which the program finds a file of `files`."""
         return f"{_INSIDE}/{file.name}" if self.is_one else str(file)
 
     def _command(
@@ -145,7 +145,7 @@ def python() -> str:
 
 
 def _python_folders() -> list[str]:
-    """Where it and its library are."""
+    """The folders of the interpreter and its library."""
     return [
         folder
         for folder in {sys.base_prefix, sys.base_exec_prefix, str(Path(python()).parent)}

@@ -17,7 +17,7 @@ from docsis_labs.student.pipes import Ended, Pipes, TooLate, TooMuch
 _INSIDE: Final = Path(__file__).with_name("inside.py")
 
 _CALL_SECONDS: Final = 3.0
-"""Of a call, or of many at a time."""
+"""Time for a call, or for many at a time."""
 
 _MOST_HUNG: Final = 2
 """Calls without an answer in time: after so many it is not started again."""
@@ -40,7 +40,7 @@ class Student:
 
         Args:
             sandbox: Where.
-            name: Of the file, for messages.
+            name: Name of the file, for messages.
             text: What is in it.
         """
         self._sandbox = sandbox

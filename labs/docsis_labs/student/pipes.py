@@ -94,7 +94,7 @@ class Pipes:
                 if left <= 0:
                     spared = starved.waited(self.process.pid) - waited
                     left = min(seconds + spared, _LONGEST * seconds) - passed
-                # What has come by now is there, however late this process is itself.
+                # Output that has come by now is there, however late this process is itself.
                 ready = self._selector.select(max(0.0, left))
                 if not ready and left <= 0:
                     raise TooLate
@@ -141,7 +141,7 @@ class Pipes:
     def close(self) -> int:
         """Ends the process and all that it has started; its status."""
         with contextlib.suppress(ProcessLookupError):
-            # Of a session of its own: without a sandbox it may have started others.
+            # It leads a session of its own: without a sandbox it may have started others.
             os.killpg(self.process.pid, signal.SIGKILL)
         status = self.process.wait()
         self._selector.close()

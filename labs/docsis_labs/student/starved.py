@@ -17,7 +17,7 @@ def waited(pid: int) -> float:
     Of processes that live: proc(5), schedstat, the second number.
 
     Args:
-        pid: Of the first one.
+        pid: Process id of the first one.
     """
     seconds, pids = 0.0, [pid]
     for place in range(_MOST):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a controller would have set on the switch: the program, its entries, registers, queues."""
+"""Sets up the switch as a controller would: the program, its entries, registers, queues."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def provision(
 
     Args:
         device: The switch, without a program.
-        schema: Of the program.
+        schema: Schema of the program.
         program: What it is to run.
         network: The exercise's.
 

@@ -24,8 +24,8 @@ class Ratio:
         referee: Median of the referee's runs; None of no run.
         ours: Median of ours; None of no run.
         value: Ours over the referee's; None where one of them is not there or the referee's is 0.
-        interval: Of that.
-        referee_interval, ours_interval: Of the medians.
+        interval: Interval of the ratio.
+        referee_interval, ours_interval: Intervals of the medians.
         verdict: What follows.
     """
 

@@ -19,7 +19,7 @@ from docsis_testbed.errors import TestbedError
 _PACKAGE: Final = "docsis_experiments.acceptance.referee"
 
 RECORDED: Final = Path(str(resources.files(_PACKAGE).joinpath("docsis-ns3.json")))
-"""What docsis-ns3 measured, as docs/virtual-time.md says."""
+"""The measurements of docsis-ns3, made as docs/virtual-time.md says."""
 
 
 def schema(name: str) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def schema(name: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Results:
-    """What the referee measured.
+    """The referee's measurements.
 
     Attributes:
         about: Which programs, when, and on which machine.

@@ -13,20 +13,20 @@ from enum import StrEnum
 from typing import Final
 
 MARGIN: Final = 0.15
-"""Of the referee's median."""
+"""The margin, as a part of the referee's median."""
 
 RUNS: Final = 10
-"""Of either side that a verdict needs at the least."""
+"""The fewest runs of either side that a verdict needs."""
 
 CONFIDENCE: Final = 0.95
-"""Of the ratio's interval."""
+"""Confidence of the ratio's interval."""
 
 CASE: Final = "residential-cable-20"
 """The registered case of `acceptance.cases` that both sides play."""
 
 
 class Verdict(StrEnum):
-    """What a comparison says."""
+    """The verdict of a comparison."""
 
     WITHIN = "within"
     OUTSIDE = "outside"
@@ -38,7 +38,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Quantity:
-    """What is compared.
+    """A quantity that is compared.
 
     Attributes:
         name: Key in the referee's results and in the document.

@@ -37,6 +37,6 @@ def metric_of(value: str) -> Metric | None:
 
 
 def limits_of(value: str) -> Limits:
-    """What one of a group's values keeps to."""
+    """The limits that one of a group's values keeps to."""
     metric = metric_of(value)
     return UNLIMITED if metric is None else metric.limits

@@ -20,12 +20,12 @@ from docsis_experiments.measurement.trace import Trace
 
 
 def error_percent(mean: float, share: float) -> float:
-    """Of a mean throughput, percent of the share; NaN without a share."""
+    """The error of a mean throughput, in percent of the share; NaN without a share."""
     return 100 * (mean - share) / share if share else math.nan
 
 
 def allocation_error(scope: Scope, run: RunRecord) -> float:
-    """Of the flows of all groups together, percent."""
+    """The error over the flows of all groups together, percent."""
     found = rates_and_shares(scope, run)
     if not found:
         return math.nan

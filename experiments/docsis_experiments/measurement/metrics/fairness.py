@@ -25,7 +25,7 @@ def jain(rates: Sequence[float]) -> float:
 
 
 def fairness(scope: Scope, run: RunRecord) -> float:
-    """Of the flows of all groups, 0 to 1."""
+    """Jain's index of the flows of all groups, 0 to 1."""
     return jain(scope.rates(run))
 
 

@@ -17,7 +17,7 @@ from docsis_experiments.measurement.trace import Trace
 
 
 def goodput(scope: Scope, run: RunRecord) -> float:
-    """Of all flows together, Mbit/s."""
+    """The goodput of all flows together, Mbit/s."""
     return sum(scope.rates(run))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Of the packets that arrived, those that took at most so long.
+"""The share of the packets that arrived whose latency is at most the bound.
 
     share = 100 (packets with latency <= bound) / (packets that arrived)
 

@@ -17,7 +17,7 @@ from docsis_experiments.measurement.trace import Trace
 
 
 def min_max_ratio(scope: Scope, run: RunRecord) -> float:
-    """Of the flows of all groups, 0 to 1; NaN where none got anything."""
+    """The ratio over the flows of all groups, 0 to 1; NaN where none got anything."""
     found = normalised(scope, run)
     greatest = max(found, default=0.0)
     return min(found) / greatest if greatest else math.nan

@@ -19,7 +19,7 @@ from docsis_experiments.measurement.trace import Trace
 
 
 def normalised_fairness(scope: Scope, run: RunRecord) -> float:
-    """Of the flows of all groups, 0 to 1."""
+    """Jain's index of the normalised rates of all groups' flows, 0 to 1."""
     return jain(normalised(scope, run))
 
 

@@ -19,12 +19,12 @@ from docsis_experiments.measurement.viewing import mean_rate
 
 
 def played_rate(scope: Scope, run: RunRecord) -> float:
-    """Of all players of the groups together, Mbit/s."""
+    """The mean played rate of all players of the groups together, Mbit/s."""
     return mean_rate(scope.viewings(run), *scope.span(run))
 
 
 def of_players(scope: Scope, run: RunRecord) -> list[float]:
-    """Of each player."""
+    """The mean played rate of each player, Mbit/s."""
     return [mean_rate([one], *scope.span(run)) for one in scope.viewings(run)]
 
 

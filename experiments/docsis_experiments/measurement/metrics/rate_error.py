@@ -21,7 +21,7 @@ from docsis_experiments.measurement.scope import Scope
 from docsis_experiments.measurement.statistics import statistic
 
 UNKNOWN_SECONDS: Final = 0.5
-"""Of a step, in which its rate is not known yet."""
+"""Time at the beginning of a step in which its rate is not known yet."""
 
 
 def errors(scope: Scope, run: RunRecord, left_out: float) -> Floats:

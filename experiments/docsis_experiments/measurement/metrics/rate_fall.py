@@ -20,7 +20,7 @@ from docsis_experiments.measurement.viewing import Viewing
 
 
 def fall_percent(one: Viewing, start: float, end: float) -> float:
-    """Of a player; below 0 where all rates are above; NaN without a segment before or in it."""
+    """The fall of a player's rate, percent; below 0 where all rates are above; NaN without any."""
     before, during = one.asked(0.0, start), one.asked(start, end)
     if not (before.size and during.size):
         return math.nan
@@ -28,7 +28,7 @@ def fall_percent(one: Viewing, start: float, end: float) -> float:
 
 
 def of_players(scope: Scope, run: RunRecord) -> list[float]:
-    """Of each player."""
+    """The fall of each player's rate, percent."""
     return [fall_percent(one, *scope.span(run)) for one in scope.viewings(run)]
 
 

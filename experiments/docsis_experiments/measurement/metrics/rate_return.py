@@ -24,7 +24,7 @@ _ROUNDING: Final = 1e-9
 
 
 def return_seconds(one: Viewing, start: float, end: float) -> float:
-    """Of a player; infinite for never; NaN without a segment before or in that time."""
+    """How long a player takes to return, seconds; infinite for never; NaN without segments."""
     before = one.asked(0.0, start)
     if not (before.size and one.asked(start, end).size):
         return math.nan
@@ -34,7 +34,7 @@ def return_seconds(one: Viewing, start: float, end: float) -> float:
 
 
 def of_players(scope: Scope, run: RunRecord) -> list[float]:
-    """Of each player."""
+    """How long each player takes to return, seconds."""
     return [return_seconds(one, *scope.span(run)) for one in scope.viewings(run)]
 
 

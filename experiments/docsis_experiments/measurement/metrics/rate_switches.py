@@ -15,12 +15,12 @@ from docsis_experiments.measurement.trace import Trace
 
 
 def of_players(scope: Scope, run: RunRecord) -> list[float]:
-    """Of each player."""
+    """The number of switches of each player."""
     return [float(one.switches(*scope.span(run))) for one in scope.viewings(run)]
 
 
 def rate_switches(scope: Scope, run: RunRecord) -> float:
-    """Of all players of the groups together."""
+    """The number of switches of all players of the groups together."""
     return sum(of_players(scope, run))
 
 

@@ -12,7 +12,7 @@ from docsis_experiments.measurement.trace import Trace
 
 
 def requests_made(scope: Scope, run: RunRecord) -> float:
-    """Of the time that is looked at."""
+    """The number of requests in the measured time."""
     return float(scope.round_trips(run).sent_s.size)
 
 

@@ -13,12 +13,12 @@ from docsis_experiments.measurement.trace import Trace
 
 
 def of_flows(scope: Scope, run: RunRecord) -> list[float]:
-    """Of each flow of the groups."""
+    """The retransmissions of each flow of the groups."""
     return [float(count) for name in scope.of for count in run.retransmitted[name].values()]
 
 
 def retransmissions(scope: Scope, run: RunRecord) -> float:
-    """Of all flows of the groups together; NaN where one group's were not counted."""
+    """The retransmissions of all flows of the groups; NaN where one group's were not counted."""
     if any(name not in run.retransmitted for name in scope.of):
         return math.nan
     return sum(of_flows(scope, run))

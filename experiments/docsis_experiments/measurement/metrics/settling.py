@@ -25,7 +25,7 @@ BIN_SECONDS: Final = 0.5
 """Over so long a mean is formed (catalogue, row 001-I6)."""
 
 WITHIN: Final = 0.2
-"""Of the later mean: what counts as even (the same)."""
+"""How far from the later mean counts as even, as a part of it (catalogue, row 001-I6)."""
 
 _ABOVE: Final = 1.3
 """Times as many packets as at the sustained rate: at the peak rate there are more."""

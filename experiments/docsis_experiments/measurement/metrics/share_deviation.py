@@ -18,12 +18,12 @@ from docsis_experiments.measurement.trace import Trace
 
 
 def of_flows(scope: Scope, run: RunRecord) -> list[float]:
-    """Of each service flow that the groups load."""
+    """The deviation of each service flow that the groups load, percent."""
     return [flow.farthest_percent for name in scope.of for flow in run.shares[name].flows]
 
 
 def share_deviation(scope: Scope, run: RunRecord) -> float:
-    """Of the service flow that is farthest off, percent."""
+    """The deviation of the service flow that is farthest off, percent."""
     return max(of_flows(scope, run))
 
 

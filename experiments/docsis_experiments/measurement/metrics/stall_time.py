@@ -16,12 +16,12 @@ from docsis_experiments.measurement.trace import Trace
 
 
 def of_players(scope: Scope, run: RunRecord) -> list[float]:
-    """Of each player, seconds."""
+    """The time that each player stalled, seconds."""
     return [one.stalled(*scope.span(run)) for one in scope.viewings(run)]
 
 
 def stall_time(scope: Scope, run: RunRecord) -> float:
-    """Of all players of the groups together, seconds."""
+    """The time that all players of the groups together stalled, seconds."""
     return sum(of_players(scope, run))
 
 

@@ -26,7 +26,7 @@ def synchronised(losses: Sequence[Floats], seconds: float) -> float:
 
     Args:
         losses: When each flow lost packets, seconds.
-        seconds: Of an episode.
+        seconds: Seconds of an episode.
     """
     times = np.concatenate([*losses, np.zeros(0)])
     flows = np.concatenate([np.full(of.size, flow) for flow, of in enumerate(losses)] or [times])

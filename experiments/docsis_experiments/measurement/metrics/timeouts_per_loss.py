@@ -20,7 +20,7 @@ from docsis_experiments.measurement.trace import Trace
 
 
 def timeouts_per_loss(scope: Scope, run: RunRecord) -> float:
-    """Of all flows of the groups together; NaN where nothing was lost, or timeouts not counted."""
+    """Timeouts per lost packet; NaN where nothing was lost, or timeouts were not counted."""
     if any(name not in run.timeouts or name not in run.packets for name in scope.of):
         return math.nan
     packets = Packets.together([run.packets[name] for name in scope.of])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Of the requests over UDP that were made, those to which no reply ever came.
+"""The share of the requests over UDP to which no reply ever came.
 
 unanswered = 100 (requests without a reply) / requests
 """

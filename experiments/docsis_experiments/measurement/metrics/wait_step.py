@@ -20,7 +20,7 @@ from docsis_experiments.measurement.scope import Scope
 from docsis_experiments.measurement.statistics import statistic
 
 SPENT: Final = 0.01
-"""Of the greatest number of tokens, below which the bucket counts as empty."""
+"""The bucket counts as empty below this part of the greatest number of tokens."""
 
 _SECOND: Final = 1.0
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What reports draw. To add a plot, add a file that has a `PLOT`; nothing else has to know of it.
+"""The plots of reports. To add one, add a file that has a `PLOT`; nothing else has to know of it.
 
 single/       of one run of each queue manager
 repeated/     of runs from several seeds, or repeated in Mininet

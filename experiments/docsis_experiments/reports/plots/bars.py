@@ -22,13 +22,13 @@ _LABELLED: Final = 24
 
 @dataclass(frozen=True)
 class Pair:
-    """What is beside each other, Mbit/s.
+    """A pair of bars beside each other, Mbit/s.
 
     Attributes:
         label: Below the bars.
         configured: The first bar.
         measured: The second one.
-        interval: Of what was measured; None where there is none.
+        interval: Interval of what was measured; None where there is none.
     """
 
     label: str

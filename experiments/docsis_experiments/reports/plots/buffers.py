@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the plots against the size of the buffer have in common, of one run and of many."""
+"""The common part of plots against the size of the buffer, of one run and of many."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROWS: Final = {
     "goodput": ("Goodput of all flows together", "Goodput (Mbit/s)"),
     "loss": ("Packets lost", "Loss (%)"),
 }
-"""What is drawn, and each panel's title and axis; latency and loss are of each kind of traffic."""
+"""The panels with their titles and axes; latency and loss are of each kind of traffic."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Point:
 
     Attributes:
         buffer_ms: The size, as a time at the sustained rate.
-        value: Of one run, or the median of many.
+        value: Value of one run, or the median of many.
         low, high: Ends of the interval; the value itself where there is none.
     """
 
@@ -43,7 +43,7 @@ class Manager:
     Attributes:
         name: For people.
         latency, loss: By kind of traffic, from the smallest buffer on.
-        goodput: Of all flows together.
+        goodput: Goodput of all flows together.
     """
 
     name: str

@@ -90,7 +90,7 @@ RC: Final[dict[Any, Any]] = {
 COLOURS: Final = (
     _BLUE, _VERMILION, _GREEN, _PURPLE, _SKY, _ORANGE, _BLACK, "#8A6D00",
 )  # fmt: skip
-"""Of what is told apart by its place alone."""
+"""Colours of what is told apart by its place alone."""
 
 LINES: Final = ("-", "--", "-.", ":")
 
@@ -99,24 +99,25 @@ LOOKS: Final[Sequence[Mapping[str, str]]] = (
     {"color": "#C04A00", "linestyle": "--", "marker": "s"},
     {"color": "#00795A", "linestyle": "-.", "marker": "^"},
 )
-"""Of the lines of a panel that has three at most; contrasts with white of 4.5:1 and more."""
+"""Looks of the lines of a panel that has three at most; contrasts with white of 4.5:1 and more."""
 
 MOST_LINES: Final = len(LOOKS)
 
 GREY: Final = "#555555"
-"""Of what is not measured: references, and words beside them."""
+"""Colour of what is not measured: references, and words beside them."""
 
 OF_FLOWS: Final = (_BLUE, "#A87000", "#008A64", "#B0588A", "#6A3D9A", "#222222")
 OTHER_FLOWS: Final = "#767676"
 COLLISION: Final = "#C1121F"
-"""Of service flows on a channel, of the rest of them, and of requests that collide: contrasts with
-white of 3.7:1 and more."""
+"""Colours of service flows on a channel, of the rest of them, and of requests that collide;
+contrasts with white of 3.7:1 and more."""
 
 PLAIN: Final = _BLUE
 DERANDOMISED: Final = _GREEN
 GROUPS: Final = _VERMILION
 LAW: Final = "#222222"
-"""Of single decisions: without and with de-randomisation, of groups of queues, and by the law."""
+"""Colours of single decisions: without and with de-randomisation, of groups of queues, and by the
+law."""
 
 
 def style(index: int) -> dict[str, Any]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a plot is."""
+"""The interface of a plot."""
 
 from __future__ import annotations
 

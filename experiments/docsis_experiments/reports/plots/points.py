@@ -11,14 +11,14 @@ from docsis_experiments.reports.plots import scales
 from docsis_experiments.reports.plots.subjects import Summary
 
 ROWS: Final = ("p50", "p90", "p99", "goodput")
-"""What is drawn of a point."""
+"""The values that are drawn of a point."""
 
 
 def value(point: Mapping[str, Any], group: str, what: str) -> Mapping[str, Any]:
     """A quantity of a point: its median, and `low` and `high` of the interval.
 
     Args:
-        point: Of the summary's `points`.
+        point: Point of the summary's `points`.
         group: Whose latency it is.
         what: One of ROWS; goodput is of all traffic together.
     """
@@ -36,7 +36,7 @@ def reach(one: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def label(what: str, group: str) -> str:
-    """What an axis of a quantity says."""
+    """The label of a quantity's axis."""
     return "Goodput (Mbit/s)" if what == "goodput" else f"{what} of {group} (ms)"
 
 

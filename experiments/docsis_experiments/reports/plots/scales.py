@@ -10,7 +10,7 @@ from typing import Any, Final
 import matplotlib as mpl
 
 TICKS: Final = tuple(base * 10.0**power for power in range(-3, 6) for base in (1, 2, 5))
-"""Of logarithmic scales."""
+"""Ticks of logarithmic scales."""
 
 SMALL: Final = 7
 """Ticks of which more would touch each other in a panel that is one of several."""
@@ -30,7 +30,7 @@ def logarithmic(axis: Any, low: float, high: float, most: int | None = None) -> 
     """Ticks of a logarithmic scale as people write them: 0.5, 1, 2, 5, 10.
 
     Args:
-        axis: Of a panel, which has its limits.
+        axis: Axis of a panel, which has its limits.
         low, high: The limits.
         most: More ticks than these are thinned to powers of ten.
     """

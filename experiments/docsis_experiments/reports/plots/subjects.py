@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What plots are given, by the kind of result."""
+"""The inputs of plots, by the kind of result."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Repeated:
 
     Attributes:
         summary: Content of summary.json.
-        outcomes: Of all runs; those that are withheld do not count.
+        outcomes: Outcomes of all runs; those that are withheld do not count.
     """
 
     summary: Summary
@@ -101,8 +101,8 @@ class Populated:
         """A value of each test that has it, by its name among `figures.VALUES`.
 
         Args:
-            arm: Of the tests.
-            name: Of the value.
+            arm: Arm of the tests.
+            name: Name of the value.
             tier: Only this one's subscribers; all unless given.
         """
         chosen = (one for one in self.tests if one.arm == arm and tier in (None, one.tier))
@@ -123,7 +123,7 @@ class Compared:
 
 
 def called(summary: Summary) -> dict[str, str]:
-    """What each result of a comparison is called: its title, unless another has the same."""
+    """Names each result of a comparison: by its title, unless another has the same."""
     titles = [result["title"] for result in summary["results"]]
     distinct = len(set(titles)) == len(titles)
     return {

@@ -16,7 +16,7 @@ COLUMNS: Final = 2000
 """Columns of pixels that a line is thinned to: twice a page's width, so that zooming has more."""
 
 _TAIL: Final = 200
-"""Of a distribution, the greatest values that are all kept."""
+"""How many of a distribution's greatest values are all kept."""
 
 
 def thinned(x: Floats, y: Floats, columns: int = COLUMNS) -> tuple[Floats, Floats]:
@@ -54,7 +54,7 @@ def distribution(samples: Floats, most: int = COLUMNS) -> tuple[Floats, Floats]:
 
     Args:
         samples: In any order.
-        most: Of more values the rarest, which are the greatest, and others evenly are kept.
+        most: Number of values that are kept: the greatest, which are the rarest, and others evenly.
     """
     ordered = np.sort(samples)
     ranks = np.arange(ordered.size)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What rows have to be told before any run that counts, found with trial seeds as registered."""
+"""Calibrations of rows before any run that counts, on trial seeds as registered."""

@@ -35,7 +35,7 @@ ASKED: Final = Asked(Level.STUDY, 1, TRIAL_SEEDS[:3])
 
 @dataclass(frozen=True)
 class Found:
-    """What the calibration found.
+    """The result of the calibration.
 
     Attributes:
         round_trip_ms: The nearest.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where an interval has to lie for "reproduced", and where for "contradicted". Pure."""
+"""The bounds within which an interval has to lie for "reproduced" and for "contradicted". Pure."""
 
 from __future__ import annotations
 

@@ -21,9 +21,9 @@ class IntervalKind(StrEnum):
     """How a statistic gets its interval (catalogue, section 1)."""
 
     SEEDS = "seeds"
-    """Of one number a seed: Student's t below ten seeds, from ten on a bootstrap."""
+    """One number a seed: Student's t below ten seeds, from ten on a bootstrap."""
     POOLED = "pooled"
-    """Of a statistic of all seeds together: a bootstrap of whole seeds (section 6)."""
+    """One statistic of all seeds together: a bootstrap of whole seeds (section 6)."""
     SHARE = "share"
     """Wilson's, of draws or runs."""
     EXACT = "exact"
@@ -31,7 +31,7 @@ class IntervalKind(StrEnum):
 
 
 class Role(StrEnum):
-    """What a part does for its row."""
+    """The role of a part in its row."""
 
     JUDGED = "judged"
     """The row's verdict follows from it."""
@@ -44,7 +44,7 @@ class Role(StrEnum):
 
 
 class Place(StrEnum):
-    """Where less is run than at the level `full` (catalogue, section 13)."""
+    """The places where less is run than at the level `full` (catalogue, section 13)."""
 
     STUDY = "study"
     MININET = "mininet"
@@ -76,7 +76,7 @@ class WithoutMac(Model):
 
 
 class Statistic(Model):
-    """What a part and a family of parts have in common."""
+    """The common part of a part and of a family of parts."""
 
     name: str = Field(description="What `Row.parts` calls it; lower-case words.")
     measure: str = Field(default="", description="What is measured, where the name leaves it open.")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which hashes the rules have had: a rule that is changed shows as such, with its date.
+"""The history of the rules' hashes: a changed rule shows as such, with its date.
 
 `hashes.json` has for each rule the hashes that it had, oldest first, and for each paper those of
 what its rules have in common. Who changes a rule adds an `amended` entry to the file, with the hash
@@ -23,7 +23,7 @@ from docsis_experiments.reproduction.catalogue.rule import Amendment
 HASHES: Final = Path(__file__).with_name("hashes.json")
 
 REGISTERED: Final = "8ff42da52a18c4f573f7ef3ef2e025b2cea662c26c6463f6c7c0c5acd632367d"
-"""Of the first hash of every rule and paper."""
+"""The hash over the first hash of every rule and paper."""
 
 _MOST_BYTES: Final = 1_000_000
 
@@ -31,7 +31,7 @@ Hashes = Mapping[str, tuple[str, ...]]
 
 
 def read_hashes(file: Path = HASHES) -> Hashes:
-    """What is in the file.
+    """Reads the hashes of the file.
 
     Raises:
         ConfigError: It cannot be read, or is something else.
@@ -55,7 +55,7 @@ def first_of(hashes: Hashes) -> str:
 
 
 def fault(name: str, now: str, amended: Sequence[Amendment], hashes: Hashes) -> str:
-    """What is wrong with a rule's history, in words; "" where nothing is.
+    """Tells what is wrong with a rule's history, in words; "" where nothing is.
 
     Args:
         name: The rule's id, or the paper.
@@ -81,5 +81,5 @@ def fault(name: str, now: str, amended: Sequence[Amendment], hashes: Hashes) -> 
 
 
 def gone(names: Iterable[str], hashes: Hashes) -> list[str]:
-    """What was registered and is no longer there."""
+    """The registered names that are no longer there."""
     return sorted(hashes.keys() - set(names))

@@ -14,17 +14,17 @@ from docsis_experiments.experiment.canonical import digest
 from docsis_experiments.reproduction.catalogue.part import Part, Place, Role, as_enum
 
 MININET_RUNS: Final = 5
-"""Of a row marked with µ, unless its rule says otherwise."""
+"""Runs in Mininet of a row marked with µ, unless its rule says otherwise."""
 
 HASH_DIGITS: Final = 12
-"""Of a rule's hash."""
+"""Digits of a rule's hash."""
 
 FIRST: Final = 1
 """The reading that decides."""
 
 
 class Kind(StrEnum):
-    """Of results (catalogue, section 1)."""
+    """The kinds of results (catalogue, section 1)."""
 
     NUMBER = "N"
     SHAPE = "S"
@@ -123,7 +123,7 @@ class Rule(Model):
 
     @property
     def hash(self) -> str:
-        """Of the rule as it stands: another band, another word is another hash."""
+        """The hash of the rule as it stands: another band or another word is another hash."""
         return digest(
             self.model_dump(
                 mode="json",

@@ -146,7 +146,7 @@ class Paper(Model):
 
     @property
     def hash(self) -> str:
-        """Of what all rules have in common."""
+        """The hash of what all rules have in common."""
         return digest({"setting": self.setting, "knowns": dict(self.knowns)})[:HASH_DIGITS]
 
     def written_out(self) -> tuple[Rule, ...]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What works cost on this machine, in seconds of a processor.
+"""The costs of works on this machine, in seconds of a processor.
 
 features.py     what a run's cost follows from: virtual time, the MAC, frames
 ledger.py       what works took that were made here

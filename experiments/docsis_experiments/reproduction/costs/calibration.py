@@ -60,7 +60,7 @@ _DRAWS: Final = (
 
 
 def costs(folder: Path, jobs: int) -> list[Cost]:
-    """What the calibration took on this machine; measured where that is not known yet.
+    """The costs of the calibration on this machine; measured where they are not known yet.
 
     Args:
         folder: Where it is kept.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each row costs, and all of them together. Pure."""
+"""The costs of each row, and of all of them together. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from docsis_experiments.reproduction.planned import Plan
 
 @dataclass(frozen=True)
 class RowCost:
-    """What a row costs, in core-seconds.
+    """The costs of a row, in core-seconds.
 
     Attributes:
         id: Of the row.
@@ -34,7 +34,7 @@ class RowCost:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What all rows cost, in core-seconds.
+    """The costs of all rows, in core-seconds.
 
     Attributes:
         rows: Each, in their order.
@@ -50,7 +50,7 @@ class Estimate:
 
 
 def estimate(plan: Plan, missing: frozenset[str], model: Model) -> Estimate:
-    """What rows cost.
+    """Estimates the costs of rows.
 
     Args:
         plan: What they ask for.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a work's cost follows from, known before it is made. Pure."""
+"""The features from which a work's cost follows, known before it is made. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from docsis_experiments.reproduction.row import Computation, Draws, Run, Work
 from docsis_experiments.runs.unit import Unit
 
 _FRAME_BITS: Final = 1518 * 8
-"""Of a full segment's frame."""
+"""Bits of a full segment's frame."""
 
 _CALL_FRAMES: Final = 50
 """A second, of a call or a game over UDP."""
@@ -26,18 +26,19 @@ _CALL_FRAMES: Final = 50
 _TIMES: Final = ("idle", "ramp_up", "measured")
 
 RUN_FEATURES: Final = ("start", "virtual_seconds", "mac_seconds", "frames")
-"""Of a run: that there is one, its virtual time, the same where modems have a MAC, and about how
-many frames its traffic has."""
+"""Features of a run: that there is one, its virtual time, the same where modems have a MAC, and
+about how many frames its traffic has."""
 
 OTHER_FEATURES: Final = ("decisions", "sessions", "computations")
-"""Of draws: frames through the pipeline, and sessions hashed; and of computations their number."""
+"""Features of draws, frames through the pipeline and sessions hashed, and of computations, their
+number."""
 
 NAMES: Final = (*RUN_FEATURES, *OTHER_FEATURES)
 
 
 @dataclass(frozen=True)
 class Features:
-    """What a cost follows from.
+    """The features from which a cost follows.
 
     Attributes:
         condition: A hash: works that differ in the seed alone have the same.
@@ -51,7 +52,7 @@ class Features:
 
     @property
     def length(self) -> float:
-        """What cost grows with within a family: virtual seconds, or draws; 0 where nothing is."""
+        """The length with which cost grows within a family: virtual seconds, or draws; or 0."""
         return sum(
             self.values.get(name, 0.0) for name in ("virtual_seconds", "decisions", "sessions")
         )
@@ -65,7 +66,7 @@ class Reader:
         self._read: dict[tuple[str, str, tuple[str, ...]], Features] = {}
 
     def of(self, work: Work) -> Features:
-        """Of a work."""
+        """The features of a work."""
         if not isinstance(work, Run):
             return _of_small(work)
         unit = work.unit

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What works took that were made here: a line each, beside the outcomes that are kept.
+"""The costs of works that were made here: a line each, beside the outcomes that are kept.
 
 It outlives the outcomes: a version that makes them again takes about as long for it. A line that
 is damaged says nothing, and is left out.
@@ -23,15 +23,15 @@ from docsis_testbed.errors import TestbedError
 FILE: Final = "costs.jsonl"
 
 _MOST_BYTES: Final = 32 << 20
-"""Of the file; then what is said twice of a condition is dropped."""
+"""The largest file; above it, repeated costs of a condition are dropped."""
 
 _WEIGHT: Final = 0.3
-"""Of the newest cost of a condition in its mean, so that old ones are forgotten."""
+"""Weight of the newest cost of a condition in its mean, so that old ones are forgotten."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What works of a condition took.
+    """The cost of works of a condition.
 
     Attributes:
         features: Of the condition.
@@ -43,7 +43,7 @@ class Cost:
 
 
 def machine() -> str:
-    """What this machine is called, and what it has."""
+    """The name and the processors of this machine."""
     return f"{platform.node()}, {_processor()}, {os.cpu_count()} processors"
 
 

@@ -44,13 +44,13 @@ class Model:
 
     @classmethod
     def of_time(cls) -> Model:
-        """Where a run takes as long as it is."""
+        """The model in which a run takes as long as it is."""
         found = cls((), {})
         found.coefficients = {**dict.fromkeys(NAMES, 0.0), "virtual_seconds": 1.0}
         return found
 
     def seconds(self, features: Features) -> float:
-        """Of a processor."""
+        """Predicts the seconds of a processor."""
         known = self._known.get(features.condition)
         if known is not None:
             return known.seconds

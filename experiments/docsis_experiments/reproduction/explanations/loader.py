@@ -21,7 +21,7 @@ FOLDER: Final = Path(__file__).parent
 
 
 class Grounds(StrEnum):
-    """What an explanation rests on."""
+    """The grounds of an explanation."""
 
     SOURCE = "the source contradicts itself or theory"
     THEORY = "theory"

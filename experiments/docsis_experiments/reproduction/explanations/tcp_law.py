@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What theory says of Reno's losses: the evidence of some explanations. Pure.
+"""The theory of Reno's losses: the evidence of some explanations. Pure.
 
 Two laws of a connection's rate at a loss probability p, with segments of MSS bytes, a round trip R
 and b segments an acknowledgement:
@@ -28,7 +28,7 @@ _STEPS: Final = 200
 
 @dataclass(frozen=True)
 class Path:
-    """What a connection meets.
+    """The path of a connection.
 
     Attributes:
         round_trip_s: Without the queue.
@@ -79,7 +79,7 @@ def wait(curve: Lred, share: float, path: Path) -> float:
 
 
 def _root(falling: Callable[[float], float], low: float, high: float) -> float:
-    """Where a function that falls comes below zero."""
+    """The point where a falling function comes below zero."""
     for _ in range(_STEPS):
         middle = (low + high) / 2
         low, high = (middle, high) if falling(middle) > 0 else (low, middle)

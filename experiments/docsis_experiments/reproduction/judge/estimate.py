@@ -56,7 +56,7 @@ class Estimated:
 
 
 def nothing(confidence: float, why: str) -> Estimated:
-    """Of what was not run."""
+    """Makes the estimate of what was not run."""
     return Estimated(math.nan, None, confidence, "", 0, (), why)
 
 

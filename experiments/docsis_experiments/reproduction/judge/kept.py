@@ -26,7 +26,7 @@ from docsis_experiments.reproduction.row import Level
 from docsis_testbed.errors import TestbedError
 
 MOST_BYTES: Final = 256 * 1024 * 1024
-"""Of the file."""
+"""The largest file."""
 
 MOST_LINE: Final = 256 * 1024
 """Bytes of a line; the rule with most parts has some 10,000."""
@@ -82,7 +82,7 @@ class Kept(Model):
 
 @dataclass(frozen=True)
 class History:
-    """What a file of outcomes has.
+    """The content of a file of outcomes.
 
     Attributes:
         outcomes: In the order of the file.

@@ -24,7 +24,7 @@ _TYPES: Mapping[IntervalKind, type[Measured]] = {
 
 @dataclass(frozen=True)
 class Bench:
-    """What a row's parts are judged with.
+    """The tools with which a row's parts are judged.
 
     Attributes:
         parts: Of the reading, by name.
@@ -41,7 +41,7 @@ class Bench:
     absent: str = ""
 
     def estimate(self, part: Part) -> Estimated:
-        """Of a part, with the confidence that it wants.
+        """Estimates a part, with the confidence that it wants.
 
         Raises:
             ValueError: It was not measured as the rule says.
@@ -85,7 +85,7 @@ def judge_part(part: Part, bench: Bench) -> PartJudged:
 def place(
     part: Part, measured: Measured, found: Estimated, without_mac: bool
 ) -> tuple[Verdict, str]:
-    """Where an interval lies to a part's bands, and why that is undecided, in words.
+    """Compares an interval with a part's bands; tells in words why the verdict is undecided.
 
     Args:
         part: Whose bands.
@@ -151,7 +151,7 @@ def _unmet(part: Part, bench: Bench) -> tuple[Verdict, str] | None:
 
 
 def _not_also(part: Part, bench: Bench) -> tuple[Verdict, str]:
-    """What of "reproduced" is left once what must fail the part's bands is held against them."""
+    """Holds what must fail the part's bands against them; tells what is left of "reproduced"."""
     for name in part.not_also:
         other = bench.parts[name]
         measured = bench.measured.get(name)

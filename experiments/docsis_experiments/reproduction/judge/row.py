@@ -57,7 +57,7 @@ def judge(
     asking: Asking,
     absent: Mapping[int, str] | None = None,
 ) -> RowJudged:
-    """What follows from what was measured.
+    """Judges the measurements.
 
     Args:
         rule: The registered one.
@@ -152,7 +152,7 @@ def _part(rule: Rule, part: Part, bench: Bench, asking: Asking) -> PartJudged:
 def _standing(
     rule: Rule, number: int, parts: tuple[PartJudged, ...], asking: Asking
 ) -> tuple[Standing, str]:
-    """What the verdict is worth; refuses seeds that must not count."""
+    """The standing of the verdict; refuses seeds that must not count."""
     if asking.level is Level.SMOKE:
         return Standing.NONE, ""
     registered = _registered(rule, number, asking)
@@ -198,7 +198,7 @@ def _best(rule: Rule, verdict: Verdict | None, without_mac: bool) -> Verdict | N
 
 
 def _said(parts: list[PartJudged], verdict: Verdict | None) -> str:
-    """Which part the row's verdict follows from, where it is not that all are reproduced."""
+    """Tells which part decides the row's verdict, where not all are reproduced."""
     if verdict in (None, Verdict.REPRODUCED, Verdict.HELD, Verdict.NOT_HELD):
         return ""
     first = next((one for one in parts if one.verdict is verdict), None)

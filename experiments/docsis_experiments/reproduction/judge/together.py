@@ -9,7 +9,7 @@ from docsis_experiments.reproduction.judge.verdict import PartJudged, Verdict
 
 
 def all_of(verdicts: Iterable[Verdict]) -> Verdict | None:
-    """Of parts that all have to be reproduced; None of none.
+    """The verdict of parts that all have to be reproduced; None without parts.
 
     What is not run makes no row undecided: it is "not run", unless a part contradicts.
     """
@@ -23,7 +23,7 @@ def all_of(verdicts: Iterable[Verdict]) -> Verdict | None:
 
 
 def one_of(verdicts: Iterable[Verdict]) -> Verdict | None:
-    """Of alternatives of which one is enough, and all have to fail to contradict; None of none."""
+    """The verdict of alternatives: one is enough, all must fail to contradict; None without any."""
     found = set(verdicts)
     if not found:
         return None

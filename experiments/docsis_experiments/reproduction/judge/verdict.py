@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be said of a part, of a reading and of a row."""
+"""The verdicts on parts, readings and rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from docsis_experiments.reproduction.row import Level, Measured
 
 
 class Verdict(StrEnum):
-    """Of a part, and of a row (catalogue, section 1)."""
+    """The verdict of a part, and of a row (catalogue, section 1)."""
 
     REPRODUCED = "reproduced"
     REPRODUCED_WITHOUT_MAC = "reproduced without MAC"
@@ -25,14 +25,14 @@ class Verdict(StrEnum):
     NOT_RUN = "not run"
     CONTRADICTED = "contradicted"
     HELD = "held"
-    """Of definitions, which never count as reproduced."""
+    """The verdict of definitions, which never count as reproduced."""
     NOT_HELD = "not held"
     NOT_REPRODUCIBLE = "not reproducible"
-    """Of kind X."""
+    """The verdict of kind X."""
 
 
 class Standing(StrEnum):
-    """What a verdict is worth (catalogue, section 13)."""
+    """The standing of a verdict (catalogue, section 13)."""
 
     VERDICT = "verdict"
     """From the registered seeds, at the level `full`."""
@@ -116,10 +116,10 @@ class RowJudged:
 
     @property
     def verdict(self) -> Verdict | None:
-        """Of the reading that decides."""
+        """The verdict of the reading that decides."""
         return self.first.verdict
 
     @property
     def standing(self) -> Standing:
-        """Of the reading that decides."""
+        """The standing of the reading that decides."""
         return self.first.standing

@@ -36,6 +36,9 @@ _MARKS: Final = "osD^vP*X"
 _MOST_MARKED: Final = 40
 """Points of a line that have marks of their own."""
 
+_MARGIN: Final = 0.04
+"""The share of an axis that stays free beyond the highest value."""
+
 _BAND: Final = "#00000014"
 _PUBLISHED: Final = "#000000"
 
@@ -188,6 +191,10 @@ def _scale(axes: Any, which: str, axis: Entry) -> None:
     }  # fmt: skip
     if limits:
         getattr(axes, f"set_{which}lim")(**limits)
+    if limits and axis["high"] is None and not axis["logarithmic"]:
+        # Matplotlib's margin is of the values alone: too little where they are far from zero.
+        low, high = getattr(axes, f"get_{which}lim")()
+        getattr(axes, f"set_{which}lim")(low, high + _MARGIN * (high - low))
     if axis["logarithmic"]:
         low, high = getattr(axes, f"get_{which}lim")()
         scales.logarithmic(getattr(axes, f"{which}axis"), low, high, scales.SMALL)

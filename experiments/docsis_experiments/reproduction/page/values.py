@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the page says of results.json, in words."""
+"""The page's words about results.json."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PAPERS: Final[Mapping[str, str]] = {
     "003": "Improving Latency with Active Queue Management (AQM) During COVID-19 (2021)",
     "004": "The Impact of the DOCSIS 1.1/2.0 MAC Protocol on TCP",
 }
-"""What they are called, by their numbers."""
+"""The papers' titles, by their numbers."""
 
 KINDS: Final[Mapping[str, str]] = {
     "N": "number",
@@ -44,16 +44,16 @@ ORDER: Final = (
     "not run",
     "not reproducible",
 )
-"""Of states, as they are counted."""
+"""The order in which states are counted."""
 
 _SHOWN_PARTS: Final = 4
-"""Of a row in the first table; the others are below."""
+"""The most parts of a row in the first table; the others are below."""
 
 _WORST: Final = ("contradicted", "not held", "undecided", "not run")
 
 
 def values(content: Data) -> dict[str, Any]:
-    """What the template is given.
+    """The values for the template.
 
     Args:
         content: Of results.json.
@@ -118,7 +118,7 @@ def _paper(paper: str, rows: Iterable[Data], figures: Iterable[Data]) -> dict[st
 
 
 def opening(rows: Sequence[Data]) -> str:
-    """What came of all rows, in a sentence."""
+    """The outcome of all rows, in a sentence."""
     judged = [row for row in rows if not is_definition(row)]
     found = []
     for state in ORDER:

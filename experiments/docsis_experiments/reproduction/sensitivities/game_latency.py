@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What decides of the game's latency in 000's row F1a: the line's rate, the MAC, which PIE it is.
+"""The causes of the game's latency in 000's row F1a: the line's rate, the MAC, and the PIE.
 
     python -m docsis_experiments.reproduction.sensitivities.game_latency [JOBS]
 
@@ -36,7 +36,7 @@ _LINE_OF_K1_MBPS: Final = 1000
 
 @dataclass(frozen=True)
 class Variant:
-    """What is played.
+    """A variant that is played.
 
     Attributes:
         manager: The queue manager.
@@ -52,7 +52,7 @@ class Variant:
 
     @property
     def label(self) -> str:
-        """What a run is called."""
+        """The name of a run."""
         name = self.pie if self.manager is Manager.PIE else self.manager
         line = "no MAC" if self.mac is Mac.NONE else f"a line of {self.line_mbps} Mbit/s"
         return f"{name}, {line}"

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the rows of a paper have in common: their networks, traffic and queue managers."""
+"""The common settings of a paper's rows: networks, traffic and queue managers."""

@@ -88,7 +88,7 @@ def values(
     statistic: str = "mean",
     during: tuple[float, float] | None = None,
 ) -> dict[int, float]:
-    """What a quantity was in each seed that is there."""
+    """The values of a quantity, by each seed that is there."""
     runs = results.runs(label)
     return {
         seed: value_of(runs[seed], metric, of, statistic, during)

@@ -34,7 +34,7 @@ from docsis_experiments.stages.virtual.machine import EXACT
 from docsis_experiments.stages.virtual.play import column, playing
 
 PACKETS: Final = 500_000
-"""Of one world."""
+"""Packets of one world."""
 
 _SHORTEST: Final = 762
 """Bytes. Two shorter frames may leave at once, and would then wait for each other on the link."""
@@ -43,14 +43,14 @@ _LONGEST: Final = 1518
 _ON_NS: Final = 40_000_000
 _OFF_NS: Final = 60_000_000
 _OVERLOAD: Final = 1.6
-"""Of the peak rate, while something is sent: less than half of the time, so tokens come back."""
+"""Times the peak rate, while something is sent: less than half of the time, so tokens come back."""
 
 Nanoseconds = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """What a seed draws.
+    """The draws of a seed.
 
     Attributes:
         service: Rates and burst.

@@ -40,7 +40,7 @@ def departures(seed: int, maps: int = MAPS, frame: int = FRAME) -> Iterator[floa
 
 
 def cycles(times: Iterator[float], frame: int = FRAME) -> Iterator[float]:
-    """What PIE reads in each of its cycles, bit/s (RFC 8033, appendix B, without the average)."""
+    """Yields PIE's reading in each cycle, bit/s (RFC 8033, appendix B, without the average)."""
     start = next(times)
     count = 0
     for now in times:

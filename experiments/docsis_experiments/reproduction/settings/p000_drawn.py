@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What 000's figures 1 to 6 draw: distributions over conditions, a line a queue manager. Pure."""
+"""The lines of 000's figures 1 to 6: distributions over conditions, one a queue manager. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CALLED: Final[Mapping[Manager, str]] = {
 """As the paper's legends have them."""
 
 _PRESETS: Final[Mapping[Manager, str]] = {Manager.BC: "buffer-control-50ms"}
-"""Whose preset is called otherwise."""
+"""Presets whose names differ from the manager's."""
 
 SHARE_OF_PACKETS: Final = Axis("Share of packets", low=0, high=1)
 SHARE_OF_CONDITIONS: Final = Axis("Share of conditions", low=0, high=1)
@@ -36,11 +36,11 @@ SHARE_OF_PAGES: Final = Axis("Share of pages", low=0, high=1)
 P90: Final = 0.9
 
 _SAMPLES: Final = 200
-"""Of a run's distribution, where many are put together."""
+"""Samples of a run's distribution, where many are put together."""
 
 
 def preset(manager: Manager) -> str:
-    """Of the queue manager's colour."""
+    """The preset of the queue manager's colour."""
     return _PRESETS.get(manager, manager.value)
 
 

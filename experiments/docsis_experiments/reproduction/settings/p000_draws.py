@@ -26,7 +26,7 @@ _MOST_FRAMES: Final = 200_000_000
 
 @dataclass(frozen=True)
 class Drops:
-    """What came of the frames at one probability.
+    """The fates of the frames at one probability.
 
     Attributes:
         drop_prob: As it was set.
@@ -59,7 +59,7 @@ class Drops:
 
     @property
     def variance_of_blocks(self) -> float:
-        """Of the drops in a thousand."""
+        """The variance of the drops in a thousand."""
         mean = self.mean_block
         count = sum(times for _, times in self.blocks)
         return sum(times * (drops - mean) ** 2 for drops, times in self.blocks) / count
@@ -101,7 +101,7 @@ def frames_for(runs: float, p: float, manager: Literal["pie", "docsis-pie"]) -> 
 
 
 def drops_of(report: Mapping[str, object]) -> list[Drops]:
-    """What a report of the switch says, by probability."""
+    """Reads a report of the switch, by probability."""
     return [
         Drops(
             each["drop_prob"],

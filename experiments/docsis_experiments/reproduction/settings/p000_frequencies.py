@@ -15,7 +15,7 @@ DROPS: Final = "Drops in 1000 frames"
 SHARE: Final = "Share (%)"
 
 _RAREST: Final = 1e-4
-"""Where a logarithmic axis begins: one in a million, as percent."""
+"""The beginning of a logarithmic axis: one in a million, as percent."""
 
 _TICKS: Final = tuple((10.0**power, f"{10.0**power:g}") for power in range(-4, 2))
 _EVERY_FIFTH: Final = tuple((float(drops), str(drops)) for drops in range(0, 31, 5))

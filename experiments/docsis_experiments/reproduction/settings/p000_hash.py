@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which sessions of 000 share a flow queue, and hashes under which they do what a row asks for."""
+"""The sessions of 000 that share a flow queue, and hashes that do what a row asks for."""
 
 from __future__ import annotations
 

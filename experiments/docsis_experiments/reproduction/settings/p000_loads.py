@@ -67,7 +67,7 @@ class Load:
 
 PAUSE: Final = "300 ms"
 POWERBOOST_PAUSE: Final = "2 s"
-"""Of load 5, whose bucket is full again by then."""
+"""The pause of load 5, whose bucket is full again by then."""
 
 LOADS: Final[Mapping[int, Load]] = {
     1: Load(0, None, PAUSE, 1, 1),

@@ -34,17 +34,17 @@ class Manager(StrEnum):
 
 
 AQMS: Final = (Manager.CD, Manager.CT, Manager.SC, Manager.PIE, Manager.SP)
-"""What the catalogue calls AQMs."""
+"""The queue managers that the catalogue calls AQMs."""
 
 SINGLE: Final = (Manager.CD, Manager.PIE, Manager.CT)
 """AQMs with one queue."""
 
 SEVEN: Final = (Manager.BB, Manager.BC, *AQMS)
-"""What the figures have."""
+"""The queue managers of the figures."""
 
 
 class PieOf2014(StrEnum):
-    """What 000's figures 1 to 6 call PIE (K4)."""
+    """The PIE of 000's figures 1 to 6 (K4)."""
 
     FIRST = "docsis-pie-2014"
     """DOCSIS-PIE's law, de-randomisation and burst allowance; the delay by PIE's estimate of the
@@ -106,7 +106,7 @@ def with_multiplier(management: QueueManagement, odd: int) -> QueueManagement:
 
 
 def multiplier(seed: int) -> int:
-    """Of the flow queues' hash: odd, and as if drawn anew with each seed.
+    """The multiplier of the flow queues' hash: odd, and as if drawn anew with each seed.
 
     The finaliser of SplitMix64 (Steele, Lea and Flood 2014); what is near together in seeds must
     not be so in hashes, or sessions would meet in neighbouring seeds again.

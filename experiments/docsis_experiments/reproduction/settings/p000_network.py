@@ -36,7 +36,7 @@ FARTHEST_PEER_MS: Final = 200
 
 
 class Mac(StrEnum):
-    """What is between the modem and the CMTS (K1)."""
+    """The MAC between the modem and the CMTS (K1)."""
 
     PAPER = "cablelabs-2014"
     """The authors' own model: decides."""

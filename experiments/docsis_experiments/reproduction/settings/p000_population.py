@@ -86,7 +86,7 @@ def times(level: Level) -> tuple[str, str]:
 
 
 def label(manager: Manager, condition: Condition) -> str:
-    """What a row calls the runs of a queue manager under a condition."""
+    """The label of the runs of a queue manager under a condition."""
     return f"{manager} {condition.name}"
 
 
@@ -101,7 +101,7 @@ def works(
 
 
 def hash_seed(condition: Condition, seed: int) -> int:
-    """Of the flow queues' hash: another one in each condition, and the same for all managers.
+    """The seed of the flow queues' hash: another in each condition, the same for all managers.
 
     Were it the seed alone, one unlucky seed would have its collisions in all 36 conditions, and
     runs that are counted as independent would not be.
@@ -156,7 +156,7 @@ run takes longer than the last."""
 
 @functools.lru_cache(maxsize=64)
 def quantities(load: Load) -> tuple[Quantity, ...]:
-    """What all rows of figures 1 to 5 measure of a run."""
+    """The quantities of a run that all rows of figures 1 to 5 measure."""
     games, pages = game_groups(load), page_groups(load)
     return (
         quantity("latency", games, "mean"),

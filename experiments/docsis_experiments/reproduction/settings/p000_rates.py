@@ -41,7 +41,7 @@ class Series:
 
     @property
     def seconds(self) -> tuple[float, float]:
-        """Of all of it."""
+        """The span of all steps, seconds."""
         return self.start / 1e3, (self.start + self.count * self.step) / 1e3
 
 
@@ -53,7 +53,7 @@ DETAIL: Final = Series(25_000, 200, 50)
 
 
 def quantities(of: Sequence[str]) -> list[Quantity]:
-    """What draws both; nothing where the run is shorter."""
+    """The quantities that draw both; none where the run is shorter."""
     return [
         quantity(METRIC, of, statistic, span)
         for series in (WHOLE, DETAIL)
@@ -82,7 +82,7 @@ def over_time(
 
 
 def actual(channel: Channel, sustained_mbps: float, series: Series) -> Line:
-    """What the channel carries, and at most the sustained rate, within a part of the time."""
+    """The line of the channel's rate, at most the sustained rate, within a part of the time."""
     start, end = series.seconds
     steps = [
         (begin, min(rate / 1e6, sustained_mbps)) for begin, rate in channel.steps(WHOLE.seconds[1])

@@ -18,10 +18,10 @@ from docsis_experiments.reproduction.settings.p000_managers import PieOf2014
 from docsis_experiments.reproduction.settings.p000_network import Mac
 
 WEB_ROUND_TRIP_MS: Final = 60
-"""Of the web servers, which the paper does not state; calibrated as row F5 registers, before any
-run that counts: PIE's 90th percentile was 2.304 s at 40 ms, 2.843 s at 60 and 3.426 s at 80, where
-2.85 s is wanted (trial seeds 901 to 903, 2026-11-23,
-`python -m docsis_experiments.reproduction.calibrations.web_round_trip`)."""
+"""Round trip of the web servers, which the paper does not state; calibrated as row F5 registers,
+before any run that counts: PIE's 90th percentile was 2.304 s at 40 ms, 2.843 s at 60 and 3.426 s at
+80, where 2.85 s is wanted (trial seeds 901 to 903, 2026-11-23, `python -m
+docsis_experiments.reproduction.calibrations.web_round_trip`)."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ OF_LOSS: Final = _OF_RUNS
 OF_MOS: Final = (*_OF_RUNS, "effective-latency", "game-alone")
 OF_PAGES: Final = ("web-100ms", *OF_SFQ)
 OF_CELLS: Final = ("own-mac", "no-mac", "cubic", "plain-pie", "full-docsis-pie")
-"""What rows have from reading 2 on, in the order of the catalogue's data."""
+"""The readings that rows have from reading 2 on, in the order of the catalogue's data."""
 
 
 def chosen(names: Sequence[str], asked: Asked) -> Reading:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the runs of the population tell, seed by seed. Pure."""
+"""The results of the population's runs, seed by seed. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from docsis_experiments.reproduction.settings.p000_units import quantity
 from docsis_experiments.runs.outcome import Outcome
 
 _G711_MS: Final = 10
-"""Of the effective latency beside delay and jitter: the codec's (catalogue, section 9)."""
+"""The codec's part of the effective latency, beside delay and jitter (catalogue, section 9)."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Population:
 
 
 def loss_percent(condition: Condition, outcome: Outcome) -> float:
-    """Of the game's packets, all sessions together."""
+    """The loss of the game's packets, all sessions together."""
     return value_of(outcome, "loss", game_groups(condition.traffic))
 
 
@@ -106,12 +106,12 @@ def value_of(
     during: tuple[float, float] | None = None,
     bound_ms: float | None = None,
 ) -> float:
-    """What a quantity was; NaN where nothing was there to be measured."""
+    """The value of a quantity; NaN where nothing was there to be measured."""
     return outcome.quantities[quantity(metric, list(of), statistic, during, bound_ms).key].value
 
 
 def ratio(one: Mapping[int, float], other: Mapping[int, float]) -> Seeds:
-    """Of the seeds that both have; NaN where there is nothing to divide by."""
+    """The ratios of the seeds that both have; NaN where there is nothing to divide by."""
     return paired(one, other, lambda a, b: a / b if b else math.nan)
 
 

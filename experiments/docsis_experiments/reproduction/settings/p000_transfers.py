@@ -54,7 +54,7 @@ class Transfers:
 
     @property
     def label(self) -> str:
-        """What a row calls them."""
+        """The name that rows have for them."""
         return f"{self.manager} {self.round_trip_ms} ms{', in Mininet' if self.mininet else ''}"
 
 

@@ -17,7 +17,7 @@ from docsis_experiments.measurement.quantity import Quantity
 from docsis_experiments.runs.unit import Unit
 
 _NAME: Final = "paper-000"
-"""Of every scenario: what is told apart by a name would be run twice."""
+"""The name of every scenario: what is told apart by a name would be run twice."""
 
 
 def unit(

@@ -55,7 +55,7 @@ FRAMES: Final = 100_000
 """At each point, at least."""
 
 _LINK_MS: Final = 8e-6 * (FRAME + 20)
-"""What a frame of a train comes later than the one before: its time on a link of 1 Gbit/s."""
+"""Time between frames of a train: a frame's time on a link of 1 Gbit/s."""
 
 _PORT: Final = 20_000
 
@@ -119,7 +119,7 @@ def _curve(seed: int, trains: int) -> Mapping[str, float]:
 
 
 def _sent(seed: int, trains: int) -> npt.NDArray[np.bool_]:
-    """Which frames of each train were dropped."""
+    """Sends the trains; tells which frames of each were dropped."""
     topology = network(RATE, 0, Peak(RATE, SMALLEST_BURST))
     management = lred(f"{MIN_THRESHOLD_MS:g} ms", f"{MAX_THRESHOLD_MS:g} ms", PMIN, PMAX)
     with (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What 001's figures draw: a number against the buffer, and distributions of latency."""
+"""The lines of 001's figures: a number against the buffer, and distributions of latency."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RATE: Final = Axis("Goodput (Mbit/s)", low=0)
 LOSS: Final = Axis("Dropped (Mbit/s)", low=0)
 
 _SAMPLES: Final = 200
-"""Of a group's distribution, where several groups are put together."""
+"""Samples of a group's distribution, where several groups are put together."""
 
 
 def latency_ms(which: str, round_trip_ms: float = 50) -> Callable[[Outcome], float]:

@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 from docsis_experiments.reproduction.row import Asked, Draws, Level, Results, Share
 
 TRIALS: Final = 1_000_000
-"""Of all seeds together, for each number of sessions (rows F8 and F9)."""
+"""Trials of all seeds together, for each number of sessions (rows F8 and F9)."""
 
 _TRIALS_AT_SMOKE: Final = 20_000
 
@@ -32,7 +32,7 @@ class Hashed:
 
     @property
     def label(self) -> str:
-        """What the rows call it."""
+        """The label that the rows have for it."""
         return "search" if self.search else "plain"
 
 
@@ -60,7 +60,7 @@ def meetings(results: Results, label: str, sessions: int) -> Mapping[int, tuple[
 
 
 def together(found: Mapping[int, tuple[int, int]]) -> Share:
-    """Of all seeds."""
+    """The share over all seeds."""
     return Share(
         sum(hits for hits, _ in found.values()),
         sum(trials for _, trials in found.values()),

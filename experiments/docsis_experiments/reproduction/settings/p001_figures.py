@@ -13,32 +13,32 @@ from docsis_experiments.reproduction.settings.p001_units import MEGABIT, Setting
 
 
 def drop_tail(buffer: int, **changes: Any) -> Setting:
-    """Of figure 2; of figure 3 at 1 Mbps."""
+    """The setting of figure 2; at 1 Mbps that of figure 3."""
     return Setting("drop-tail", buffer, **changes)
 
 
 def sfq(buffer: int) -> Setting:
-    """Of figure 5: each session has a queue of its own."""
+    """The setting of figure 5: each session has a queue of its own."""
     return Setting("sfq", buffer, apart=True)
 
 
 def sfq_forced(buffer: int) -> Setting:
-    """Of figure 7: the game is in the queue of the first upload."""
+    """The setting of figure 7: the game is in the queue of the first upload."""
     return colliding(Setting("sfq-forced", buffer))
 
 
 def lred(buffer: int, **changes: Any) -> Setting:
-    """Of figure 11."""
+    """The setting of figure 11."""
     return Setting("lred", buffer, **changes)
 
 
 def sfq_lred(buffer: int) -> Setting:
-    """Of figure 14."""
+    """The setting of figure 14."""
     return Setting("sfq-lred", buffer)
 
 
 def sfq_lred_200(buffer: int) -> Setting:
-    """Of figure 16."""
+    """The setting of figure 16."""
     return Setting("sfq-lred-200", buffer)
 
 

@@ -25,7 +25,7 @@ PLATEAU: Final = 100
 
 @dataclass(frozen=True)
 class Times:
-    """Of a run, in seconds; the ramp-up is no part of what is measured."""
+    """The times of a run, in seconds; the ramp-up is no part of the measured time."""
 
     ramp_up: int
     measured: int
@@ -40,7 +40,7 @@ _TIMES: Final[Mapping[Level, Times]] = {
 
 
 def times(level: Level) -> Times:
-    """Of most runs."""
+    """The times of most runs."""
     return _TIMES[level]
 
 

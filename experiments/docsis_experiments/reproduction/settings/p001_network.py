@@ -22,7 +22,7 @@ _SHALLOW: Final = "3044 B"
 
 @dataclass(frozen=True)
 class Peak:
-    """What a service flow may send above its sustained rate.
+    """The peak of a service flow above its sustained rate.
 
     Attributes:
         rate: bit/s.
@@ -35,7 +35,7 @@ class Peak:
 
 @functools.cache
 def network(rate: int, round_trip_ms: int, peak: Peak | None = None) -> Topology:
-    """Of one service flow upstream.
+    """The network with one service flow upstream.
 
     Args:
         rate: bit/s, sustained: Tmax.

@@ -20,7 +20,7 @@ from docsis_experiments.reproduction.settings.p001_readings import Reading
 from docsis_experiments.runs.outcome import Outcome
 
 FRAME_BITS: Final = 8 * 1518
-"""Of a full segment's frame to the end of its CRC."""
+"""Bits of a full segment's frame to the end of its CRC."""
 
 
 def names(outcome: Outcome, which: str = "all") -> tuple[str, ...]:
@@ -51,7 +51,7 @@ def mean_ms(outcome: Outcome, which: str = "all") -> float:
 
 
 def loss_percent(outcome: Outcome, which: str = "all") -> float:
-    """Of the packets that were sent."""
+    """The loss of the packets that were sent, percent."""
     sent = sum(_values(outcome, which, "packets"))
     return 100 * sum(_lost(outcome, which)) / sent if sent else math.nan
 
@@ -67,7 +67,7 @@ def goodput_mbps(outcome: Outcome, which: str = "all") -> float:
 
 
 def dropped_bits_a_second(outcome: Outcome) -> float:
-    """Of frames, nearly all of which are full: a message of the game has one that is not in 7."""
+    """The bits of dropped frames a second: all are full, but one in 7 of the game's."""
     return drops_a_second(outcome) * FRAME_BITS
 
 
@@ -78,12 +78,12 @@ def variation_percent(outcome: Outcome, added_ms: float) -> float:
 
 
 def asked(outcome: Outcome, quantity: Quantity) -> float:
-    """What the run's setting measures beside the usual statistics."""
+    """The value of a quantity that the run's setting measures beside the usual statistics."""
     return outcome.quantities[quantity.key].value
 
 
 def p90_ms(outcome: Outcome) -> float:
-    """Of all packets, without propagation."""
+    """The 90th percentile of all packets, without propagation."""
     return asked(outcome, of_all("latency", names(outcome), statistic="p90"))
 
 
@@ -93,7 +93,7 @@ def of_all_packets(outcome: Outcome, metric: str) -> float:
 
 
 def share_percent(outcome: Outcome, which: str, span: Span, read: Reading) -> float:
-    """Of the packets that arrived, those whose latency is in a span of the paper."""
+    """The share of the packets that arrived whose latency is in a span of the paper."""
 
     def below(bound: float) -> float:
         return asked(outcome, share_below(names(outcome, which), bound)) if bound > 0 else 0.0

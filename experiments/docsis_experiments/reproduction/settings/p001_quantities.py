@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is measured of 001's runs beside the usual statistics, for all rows of a setting at once."""
+"""The quantities of 001's runs beside the usual statistics, for all rows of a setting at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from docsis_experiments.reproduction.settings.p001_readings import Reading, prop
 from docsis_experiments.reproduction.settings.p001_traffic import GAME, TRAIN
 
 ROUND_TRIP_MS: Final = 50
-"""Of the rows that look at spans of latency."""
+"""Round trip of the rows that look at spans of latency."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def beside_trains(metric: str) -> Quantity:
 
 
 def quantities(manager: str, names: tuple[str, ...]) -> Iterable[Quantity]:
-    """Of the runs of a queue manager.
+    """Yields the quantities of the runs of a queue manager.
 
     Args:
         manager: What the rows call it.

@@ -10,7 +10,7 @@ from docsis_experiments.reproduction.row import Asked
 
 
 class Reading(StrEnum):
-    """What is read into the paper where it is silent. The first decides."""
+    """The readings of the paper where it is silent. The first decides."""
 
     FIRST = "first"
     """Delayed acknowledgements; latency includes the upstream propagation, half the round trip."""
@@ -29,10 +29,10 @@ class Reading(StrEnum):
 
 
 TCP_ALONE: Final = (Reading.FIRST, Reading.ACK_PER_SEGMENT)
-"""Of rows to which K3 alone applies."""
+"""The readings of rows to which K3 alone applies."""
 
 TCP_AND_LATENCY: Final = (*TCP_ALONE, Reading.L0, Reading.L2)
-"""Of rows to which K3 and K6 apply."""
+"""The readings of rows to which K3 and K6 apply."""
 
 
 def reading(asked: Asked, readings: tuple[Reading, ...]) -> Reading:
@@ -41,7 +41,7 @@ def reading(asked: Asked, readings: tuple[Reading, ...]) -> Reading:
 
 
 def propagation_ms(which: Reading, round_trip_ms: float) -> float:
-    """What a latency has beside the time from host to host, which is the queue's alone.
+    """The propagation of a latency, beside the time from host to host, which is the queue's alone.
 
     The testbed has all propagation on the way back (K2).
     """

@@ -25,7 +25,7 @@ from docsis_experiments.runs.outcome import Outcome
 
 @dataclass
 class Measuring(rows_of_settings.Measuring[Setting, Reading]):
-    """What is made of a row's runs; those in Mininet are of fewer buffers."""
+    """The measurements of a row's runs; those in Mininet are of fewer buffers."""
 
     def buffers(self, least: int = 0, most: int = LARGEST) -> tuple[int, ...]:
         """Those that were run, within bounds that are included."""
@@ -38,7 +38,7 @@ class Measuring(rows_of_settings.Measuring[Setting, Reading]):
         return mean_ms(outcome, which) + propagation_ms(self.reading, round_trip_ms)
 
     def added_ms(self, round_trip_ms: float = 50) -> float:
-        """What the reading adds to a time from host to host."""
+        """The time that the reading adds to a time from host to host."""
         return propagation_ms(self.reading, round_trip_ms)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What 001's rows run, as units of work. Equal settings are equal units, whichever row asks."""
+"""The runs of 001's rows as units of work. Equal settings are equal units, whichever row asks."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Setting:
 
     @property
     def topology(self) -> Topology:
-        """What it is played on."""
+        """The topology on which it is played."""
         return network(self.rate, self.round_trip_ms, self.peak)
 
     @property
@@ -123,7 +123,7 @@ class Setting:
         return Loaded(resolved(scenario, self.topology), self.topology)
 
     def unit(self, level: Level, which: Reading, seed: int) -> Unit:
-        """Of one seed, with all quantities that any row wants of such a setting."""
+        """The unit of one seed, with all quantities that any row wants of such a setting."""
         found = self.loaded(level, which)
         [run] = found.scenario.all_runs
         names = tuple(group.name for group in found.scenario.traffic)

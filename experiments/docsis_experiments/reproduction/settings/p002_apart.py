@@ -20,7 +20,7 @@ one connection."""
 
 
 def sessions(loaded: Loaded) -> tuple[int, ...]:
-    """Of all flows, in the direction of the traffic, of calls, and of videos."""
+    """The sessions of all flows, in the direction of the traffic, of calls, and of videos."""
     plan = plan_for(loaded.scenario, loaded.topology)
     addresses = {node.name: str(node.ip.ip) for node in loaded.topology.nodes}
     found = [

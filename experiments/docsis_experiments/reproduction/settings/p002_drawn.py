@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What 002's figures draw: a number against the number of downloads, one curve a manager."""
+"""The curves of 002's figures: a number against the number of downloads, one a manager."""
 
 from __future__ import annotations
 

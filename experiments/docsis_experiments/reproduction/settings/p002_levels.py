@@ -21,17 +21,17 @@ LARGEST: Final = FLOWS[-1]
 _STUDY_FLOWS: Final = (1, 5, 9, 11)
 
 TIERED: Final = (9, 11)
-"""Of EXP3's table."""
+"""The flows of EXP3's table."""
 
 OVERLOADED: Final = (5, 9)
-"""Of row E4."""
+"""The flows of row E4."""
 
 OVERLOADED_IN_MININET: Final = (5,)
 
 
 @dataclass(frozen=True)
 class Times:
-    """Of a run, in seconds.
+    """The times of a run, in seconds.
 
     Attributes:
         all: From its start to its end.
@@ -72,7 +72,7 @@ class Times:
 
 
 _BINS: Final = 40
-"""Of a run; two of them are no part of the measured time."""
+"""Bins of a run; two of them are no part of the measured time."""
 
 _TIMES: Final[Mapping[Level, Times]] = {
     Level.SMOKE: Times(40),
@@ -85,7 +85,7 @@ IN_MININET: Final = Times(300)
 
 
 def times(level: Level) -> Times:
-    """Of all runs in virtual time."""
+    """The times of all runs in virtual time."""
     return _TIMES[level]
 
 

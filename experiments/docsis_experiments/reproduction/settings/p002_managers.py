@@ -13,7 +13,8 @@ from docsis_control.queue_managers.presets import PRESETS
 from docsis_experiments.reproduction.settings.p002_readings import Reading
 
 PRINTED_TARGET: Final = 0.325
-"""Of the buffer: minth + (minth + maxth) / 2 with thresholds of 5% and 50%, 666 of 2048 packets."""
+"""Target as a part of the buffer: minth + (minth + maxth) / 2 with thresholds of 5% and 50%, 666 of
+2048 packets."""
 
 DRR_QUEUES: Final = 16
 """Each of 2048 / 16 packets."""
@@ -43,5 +44,5 @@ _OTHERS: Final[Mapping[Reading, Mapping[str, QueueManagement]]] = {
 
 
 def management(manager: str, which: Reading) -> QueueManagement:
-    """What a manager is under a reading."""
+    """The management of a manager under a reading."""
     return _OTHERS.get(which, {}).get(manager, MANAGERS[manager])

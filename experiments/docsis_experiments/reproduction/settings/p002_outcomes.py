@@ -42,17 +42,17 @@ def shares_beside_videos(downloads: int) -> tuple[float, float]:
 
 
 def measured(outcome: Outcome, quantity: Quantity) -> float:
-    """What the run's setting measures beside the usual statistics."""
+    """The value of a quantity that the run's setting measures beside the usual statistics."""
     return outcome.quantities[quantity.key].value
 
 
 def all_goodput(outcome: Outcome, groups: Iterable[str]) -> float:
-    """Of groups together over the measured time, Mbit/s."""
+    """The goodput of groups together over the measured time, Mbit/s."""
     return sum(outcome.groups[group].values["goodput"] for group in groups)
 
 
 def goodput_mbps(outcome: Outcome, group: str, during: Span) -> float:
-    """Of a group for a time."""
+    """The goodput of a group for a time."""
     return measured(outcome, goodput(group, during))
 
 
@@ -84,7 +84,7 @@ def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float:
 
 
 def r_squared(x: Sequence[float], y: Sequence[float]) -> float:
-    """Of the straight line of y over x; NaN where there are no two points or all y are alike."""
+    """R squared of the straight line of y over x; NaN for fewer than two points or equal y."""
     return _correlation(np.asarray(x, np.float64), np.asarray(y, np.float64)) ** 2
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is measured of 002's runs beside the usual statistics, for all rows of a setting at once."""
+"""The quantities of 002's runs beside the usual statistics, for all rows of a setting at once."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def least_over_most(groups: Sequence[str]) -> Quantity:
 
 
 def played_rate(during: Span | None = None) -> Quantity:
-    """Of all who watch."""
+    """The played rate of all who watch."""
     return asked("played-rate", [VIDEO], during)
 
 
@@ -84,14 +84,14 @@ def goodput(group: str, during: Span) -> Quantity:
 
 
 def deviation(group: str, during: Span, seconds: int) -> Quantity:
-    """Of its goodput in bins, meanwhile."""
+    """The deviation of a group's goodput in bins, meanwhile."""
     return asked("goodput-deviation", [group], during, bound=f"{seconds} s")
 
 
 def quantities(
     downloads: Sequence[str], beside: str | None, middle: Span, longest_us: int | None
 ) -> Iterable[Quantity]:
-    """Of the runs of a setting.
+    """Yields the quantities of the runs of a setting.
 
     Args:
         downloads: Their groups.
@@ -113,7 +113,7 @@ def quantities(
 
 
 def of_videos(downloads: Sequence[str]) -> Iterable[Quantity]:
-    """Of the runs of a setting with videos."""
+    """Yields the quantities of the runs of a setting with videos."""
     everybody = (*downloads, VIDEO)
     yield fairness(everybody)
     yield least_over_most(everybody)
@@ -122,7 +122,7 @@ def of_videos(downloads: Sequence[str]) -> Iterable[Quantity]:
 
 
 def of_competition(at: Times) -> Iterable[Quantity]:
-    """Of a video with a download beside it for some time."""
+    """Yields the quantities of a video with a download beside it for some time."""
     yield fall(at.competing)
     yield time_back(at.competing)
     for during in at.bins:

@@ -10,7 +10,7 @@ from docsis_experiments.reproduction.row import Asked
 
 
 class Reading(StrEnum):
-    """What is read into the paper where it is silent. The first decides."""
+    """The readings of the paper where it is silent. The first decides."""
 
     FIRST = "first"
     """Round trips of 20, 30, 40 ms ...; a channel of 38 Mbps; the laws of the slides."""
@@ -40,13 +40,13 @@ _TCP: Final = (Reading.ACK_PER_SEGMENT, Reading.CUBIC)
 _PATH: Final = (Reading.EVEN_ROUND_TRIPS, Reading.CAPACITY_389, *_TCP)
 
 USUAL: Final = (Reading.FIRST, *_PATH, Reading.TARGET_563, Reading.TODAYS_PRESETS)
-"""Of most rows."""
+"""The readings of most rows."""
 
 OF_TIERS: Final = (Reading.FIRST, Reading.EACH_ROUND_TRIP, *USUAL[1:])
-"""Of EXP3's errors and ratios."""
+"""The readings of EXP3's errors and ratios."""
 
 OF_SIGNS: Final = (Reading.FIRST, Reading.SIGN_OF_ERROR, *OF_TIERS[1:])
-"""Of EXP3's words."""
+"""The readings of EXP3's words."""
 
 OF_BINS: Final = (
     Reading.FIRST,
@@ -55,10 +55,11 @@ OF_BINS: Final = (
     *_PATH,
     Reading.TODAYS_PRESETS,
 )
-"""Of EXP3's two flows over time, which are CoDel's."""
+"""The readings of EXP3's two flows over time, which are CoDel's."""
 
 OF_ONE_VIDEO: Final = (Reading.FIRST, *_TCP)
-"""Of a video beside a download behind drop tail, at its own rate and at one round trip."""
+"""The readings of a video beside a download behind drop tail, at its own rate and at one round
+trip."""
 
 
 def reading(asked: Asked, readings: tuple[Reading, ...]) -> Reading:

@@ -23,7 +23,7 @@ _EPISODES_FROM: Final = 5
 
 @dataclass
 class Measuring(rows_of_settings.Measuring[Setting, Reading]):
-    """What is made of a row's runs."""
+    """The measurements of a row's runs."""
 
     def middle(self, setting: Setting) -> tuple[int, int]:
         """When what comes and goes is there, in seconds of the measured time."""

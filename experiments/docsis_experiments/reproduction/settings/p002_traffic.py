@@ -17,7 +17,8 @@ START_SPREAD: Final = "1 s"
 """Starts of the downloads are drawn within it (catalogue, section 5)."""
 
 FIRST_ROUND_TRIP_US: Final = 20_000
-"""Of the first flow; that of the call and of UDP, which the paper does not state, is the same."""
+"""Round trip of the first flow; that of the call and of UDP, which the paper does not state, is the
+same."""
 
 _STEP_US: Final = 10_000
 _LAST_US: Final = 120_000
@@ -47,7 +48,7 @@ def ftp(number: int) -> str:
 
 
 def round_trips_us(flows: int, which: Reading) -> list[int]:
-    """Of so many downloads, or of so many who watch, microseconds."""
+    """The round trips of so many downloads or viewers, microseconds."""
     if which is not Reading.EVEN_ROUND_TRIPS:
         return [FIRST_ROUND_TRIP_US + _STEP_US * number for number in range(flows)]
     span = _LAST_US - FIRST_ROUND_TRIP_US

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What 002's rows run, as units of work. Equal settings are equal units, whichever row asks."""
+"""The runs of 002's rows as units of work. Equal settings are equal units, whichever row asks."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _ONE_VIDEO: Final = 6_000_000
 
 
 class Experiment(StrEnum):
-    """What is beside the downloads and the call."""
+    """The experiments: the traffic beside the downloads and the call."""
 
     ALONE = "exp1"
     """Nothing; no service rates."""
@@ -142,7 +142,7 @@ class Setting:
         return (*found, *self.viewers(which))
 
     def viewers(self, which: Reading) -> tuple[Subscriber, ...]:
-        """Who watches; their round trips are staggered as the downloads' are."""
+        """The viewers; their round trips are staggered as the downloads' are."""
         count = {Experiment.VIDEOS: VIDEOS, Experiment.ONE_VIDEO: 1}.get(self.experiment, 0)
         return tuple(
             Subscriber(player(number), trip)
@@ -150,7 +150,7 @@ class Setting:
         )
 
     def topology(self, which: Reading) -> Topology:
-        """What it is played on."""
+        """The topology on which it is played."""
         payload = which is Reading.CAPACITY_389
         rate = _GOODPUT * FRAME // _SEGMENT if payload else CAPACITY
         if self.experiment is Experiment.ONE_VIDEO:
@@ -177,7 +177,7 @@ class Setting:
             yield watched(viewers)
 
     def times(self, level: Level) -> Times:
-        """Of its runs."""
+        """The times of its runs."""
         return IN_MININET if self.mininet else times(level)
 
     def loaded(self, level: Level, which: Reading) -> Loaded:
@@ -192,7 +192,7 @@ class Setting:
 
     @property
     def queues(self) -> int:
-        """Of DRR."""
+        """The number of DRR's queues."""
         beside_videos = self.experiment is Experiment.VIDEOS
         return DRR_QUEUES_BESIDE_VIDEOS if beside_videos else DRR_QUEUES
 
@@ -218,7 +218,7 @@ class Setting:
         return Loaded(resolved(Scenario.model_validate(data), topology), topology)
 
     def unit(self, level: Level, which: Reading, seed: int) -> Unit:
-        """Of one seed, with all quantities that any row wants of such a setting."""
+        """The unit of one seed, with all quantities that any row wants of such a setting."""
         found = self.loaded(level, which)
         [run] = found.scenario.all_runs
         return replace(

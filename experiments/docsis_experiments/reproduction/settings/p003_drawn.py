@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What 003's figures draw: distributions over tests, a line or a panel for each kind of modem."""
+"""The lines of 003's figures: distributions over tests, a line or panel for each kind of modem."""
 
 from __future__ import annotations
 

@@ -34,10 +34,10 @@ from docsis_experiments.populations.testing import planned_test
 from docsis_experiments.reproduction.row import Asked, Level, Run
 
 STUDY_TESTS: Final = 300
-"""Of each arm at `study`: see above."""
+"""Tests of each arm at `study`: see above."""
 
 SEED: Final = 1
-"""Of the population."""
+"""Seed of the population."""
 
 ONE_STREAM: Final = 2
 """The reading with one TCP stream instead of four."""
@@ -86,7 +86,7 @@ def _tier(mbps: int) -> dict[str, Any]:
 
 @functools.cache
 def population(level: Level, reading: int) -> Population:
-    """Of a level and a reading."""
+    """The population of a level and a reading."""
     smoke = level is Level.SMOKE
     return Population.model_validate(
         {
@@ -124,7 +124,7 @@ def population(level: Level, reading: int) -> Population:
 
 
 def arm_of(whole: Population, modems: Modems) -> Arm:
-    """What the rules call so."""
+    """The arm of these modems."""
     return whole.arms[list(Modems).index(modems)]
 
 

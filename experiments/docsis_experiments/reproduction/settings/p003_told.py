@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What 003's rows read of tests: by number, and as the parts of a rule. Pure."""
+"""The values that 003's rows read of tests: by number, and as the parts of a rule. Pure."""
 
 from __future__ import annotations
 

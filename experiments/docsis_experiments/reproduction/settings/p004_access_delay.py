@@ -38,7 +38,7 @@ _BEHIND_MS: Final = 3
 """Longer than what an access takes beside three MAPs: eight slots and the transmission."""
 
 _STEP_NS: Final = 25_317
-"""What intervals are longer than whole MAPs, so that frames come anywhere in a MAP."""
+"""Excess of intervals over whole MAPs, so that frames come anywhere in a MAP."""
 
 
 def access_delays(seed: int) -> Mapping[str, float]:

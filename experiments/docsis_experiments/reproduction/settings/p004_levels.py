@@ -23,7 +23,7 @@ _STUDY_MAP_TIMES: Final = (1, 2, 10)
 
 @dataclass(frozen=True)
 class Times:
-    """Of a run, in seconds; the ramp-up is no part of what is measured."""
+    """The times of a run, in seconds; the ramp-up is no part of the measured time."""
 
     ramp_up: int
     measured: int
@@ -44,12 +44,12 @@ _ALONE: Final[Mapping[Level, Times]] = {
 
 
 def times(level: Level) -> Times:
-    """Of runs with users."""
+    """The times of runs with users."""
     return _TIMES[level]
 
 
 def times_alone(level: Level) -> Times:
-    """Of one TCP on an idle network, where one second is like the other."""
+    """The times of one TCP on an idle network, where one second is like the other."""
     return _ALONE[level]
 
 

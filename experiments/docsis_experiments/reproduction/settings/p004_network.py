@@ -29,7 +29,7 @@ _CAPS: Final = {"upstream": "256 kbps", "downstream": "2 Mbps"}
 
 @dataclass(frozen=True)
 class Channel:
-    """What differs between the channels of the rows.
+    """The difference between the channels of the rows.
 
     Attributes:
         map_ms: MAP time.
@@ -38,7 +38,7 @@ class Channel:
         concatenation: Whether a burst may have two packets, as in figure 4.
         upstreams: Upstream channels, over which modems are spread evenly.
         capacity: By how much both directions are faster.
-        packets: That a queue holds, of a modem and of the CMTS.
+        packets: How many a modem's queue holds, and the CMTS's one queue.
         ack_filter: Whether a modem drops older acknowledgements of a connection.
         caps: Whether subscribers have service rates.
         round_trip_ms: To the server and back.
@@ -71,6 +71,10 @@ def network(modems: int, channel: Channel) -> Topology:
 
     A downstream frame begins a packet of 188 bytes and fills up its last one: of 30.34 Mbps that
     leaves the 26 Mbps of TCP's payload which the paper has.
+
+    The CMTS has one queue for all modems: the paper has "the small CMTS queue size (set to 50
+    packets)" and "the buffer capacity of all nodes", and ns-2's nodes have a queue, not one for
+    each modem. Decided on 23 November 2026, before any run that counts.
     """
     return Topology.model_validate(
         {
@@ -79,6 +83,7 @@ def network(modems: int, channel: Channel) -> Topology:
                 "downstream": f"{_DOWNSTREAM * channel.capacity} kbps",
                 "downstream_framing": {"own_packets": True},
                 "downstream_queue": f"{channel.packets} packets",
+                "downstream_queues": "shared",
                 "map_traffic": {"message": "46 B", "element": "4 B"},
             },
             "upstream_channels": [

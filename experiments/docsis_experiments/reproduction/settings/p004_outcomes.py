@@ -64,7 +64,7 @@ def ratio(one: float, other: float) -> float:
 
 
 def slope(x: Sequence[float], y: Sequence[float]) -> float:
-    """Of the straight line through two points or more, least squares; NaN without it."""
+    """The slope of the straight line through two points or more, least squares; NaN without it."""
     if len(x) < 2 or not np.isfinite(y).all():
         return math.nan
     return float(np.polyfit(np.asarray(x, np.float64), np.asarray(y, np.float64), 1)[0])
@@ -78,7 +78,7 @@ def exponent(x: Sequence[float], y: Sequence[float]) -> float:
 
 
 def crossing(x: Sequence[float], y: Sequence[float], level: float) -> float:
-    """Where y first passes a level, on straight lines between the points.
+    """The x at which y first passes a level, on straight lines between the points.
 
     Before the first point the line from there goes through (0, 0): without a modem nothing takes
     time. Infinite where it passes nowhere, NaN where a point is missing.

@@ -10,7 +10,7 @@ from docsis_experiments.reproduction.row import Asked
 
 
 class Reading(StrEnum):
-    """What is read into the paper where it is silent. The first decides."""
+    """The readings of the paper where it is silent. The first decides."""
 
     FIRST = "first"
     """Delayed acknowledgements; the collision rate is of requests."""
@@ -21,13 +21,13 @@ class Reading(StrEnum):
 
 
 ONE: Final = (Reading.FIRST,)
-"""Of rows to which nothing applies."""
+"""The readings of rows to which nothing applies."""
 
 TCP: Final = (Reading.FIRST, Reading.ACK_PER_SEGMENT)
-"""Of rows to which K3 alone applies."""
+"""The readings of rows to which K3 alone applies."""
 
 TCP_AND_SLOTS: Final = (Reading.FIRST, Reading.SLOTS, Reading.ACK_PER_SEGMENT)
-"""Of rows with collisions."""
+"""The readings of rows with collisions."""
 
 
 def reading(asked: Asked, readings: tuple[Reading, ...]) -> Reading:

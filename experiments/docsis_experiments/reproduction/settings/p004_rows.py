@@ -12,7 +12,7 @@ from docsis_experiments.reproduction.settings.p004_units import Setting, runs
 from docsis_experiments.reproduction.settings.rows_of_settings import Making
 
 Measuring = rows_of_settings.Measuring[Setting, Reading]
-"""What is made of a row's runs."""
+"""The measurements of a row's runs."""
 
 
 def row(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What 004's rows run, as units of work. Equal settings are equal units, whichever row asks."""
+"""The runs of 004's rows as units of work. Equal settings are equal units, whichever row asks."""
 
 from __future__ import annotations
 

@@ -26,13 +26,13 @@ from docsis_experiments.runs.outcome import Outcome
 
 
 class AnySetting(Protocol):
-    """What a run is played with, but for its seed: a frozen dataclass."""
+    """The setting of a run, but for its seed: a frozen dataclass."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @property
     def work(self) -> str:
-        """What the row calls its runs."""
+        """The row's name for its runs."""
 
 
 S = TypeVar("S", bound=AnySetting)
@@ -46,7 +46,7 @@ def in_mininet(setting: S) -> S:
 
 @dataclass
 class Measuring(Generic[S, R]):
-    """What is made of a row's runs.
+    """The measurements of a row's runs.
 
     Attributes:
         level: How much was run.

@@ -23,7 +23,7 @@ class ChannelsSeen:
     Args:
         address: host:port or unix:PATH of the device's server.
         device_id: P4Runtime's.
-        names: Of service flows.
+        names: Names of service flows.
     """
 
     def __init__(self, address: str, device_id: int, names: Names) -> None:
@@ -41,7 +41,7 @@ class ChannelsSeen:
             self._looks.add(channel)
 
     def channels(self) -> tuple[UpstreamChannel, ...]:
-        """What they have done by now, with the MAPs that were kept.
+        """Reads the channels' counters as of now, with the MAPs that were kept.
 
         Raises:
             TestbedError: The switch does not tell.

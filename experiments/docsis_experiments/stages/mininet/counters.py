@@ -86,7 +86,7 @@ class CounterReader:
     def counts(
         self, service_flows: Sequence[int], names: Sequence[str] = SERVICE_FLOW_COUNTERS
     ) -> dict[int, dict[str, Count]]:
-        """What each counter has at each service flow, all read at one moment.
+        """Reads each counter of each service flow, all at one moment.
 
         Raises:
             TestbedError: the switch does not answer.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What went wrong with the measuring of a run, in words; such a run gets no verdict. Pure."""
+"""The faults in the measuring of a run, in words; such a run gets no verdict. Pure."""
 
 from __future__ import annotations
 

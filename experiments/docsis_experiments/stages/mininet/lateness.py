@@ -33,7 +33,7 @@ class LatenessReader:
         }
 
     def read(self) -> Answers:
-        """What each has counted since it was started.
+        """Reads the lateness of each switch since its start.
 
         Raises:
             TestbedError: One does not answer.

@@ -23,7 +23,7 @@ class RequestTraffic:
 
     Args:
         session: The switches and hosts.
-        planned: Of the plan, with nothing left to chance.
+        planned: Planned requests, with nothing left to chance.
     """
 
     def __init__(self, session: Session, planned: Sequence[PlannedRequests]) -> None:

@@ -38,7 +38,7 @@ def configuration(device_id: int, rate: int, framing: Framing | None = None) -> 
 
 
 class Congested(Protocol):
-    """What RF congestion makes slower."""
+    """An object that RF congestion makes slower."""
 
     def carry(self, rate: int) -> None:
         """From now on it carries that many bit/s at the most.

@@ -128,7 +128,7 @@ def measure(
 def congested(
     scenario: Scenario, topology: Topology, device: Device, target: str
 ) -> Congested | None:
-    """What RF congestion makes slower in a scenario, if there is any.
+    """Finds what RF congestion makes slower in a scenario, if there is any.
 
     Args:
         scenario: The scenario.
@@ -251,7 +251,7 @@ class Played:
     def _timetable(
         self, steps: Sequence[tuple[float, int]]
     ) -> list[tuple[float, Callable[[], None]]]:
-        """What is done in the measured time, and when: seconds after its start."""
+        """The timetable of the measured time: seconds after its start, and what is done then."""
         due: list[tuple[float, Callable[[], None]]] = []
         if self._port is not None:
             due += ((at, partial(self._step, self._port, rate)) for at, rate in steps)
@@ -363,7 +363,7 @@ class Played:
         return capture.Capture((*senders, *receivers), (min(ports), max(ports)), self._plan.one_in)
 
     def record(self, run: Run, topology: Topology, device: str) -> RunRecord:
-        """What the run left, once it is over."""
+        """Makes the record of a run, once it is over."""
         samples = self._folder / "controller" / f"samples-{device}.csv"
         return replace(
             begun(run, self._plan, topology, self._scenario.direction),

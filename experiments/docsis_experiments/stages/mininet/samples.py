@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What receivers write ten times a second, read between two times. Pure but for the file."""
+"""The samples of receivers, ten a second, read between two times. Pure but for the file."""
 
 from __future__ import annotations
 

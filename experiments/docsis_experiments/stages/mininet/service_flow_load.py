@@ -75,7 +75,7 @@ class ServiceFlowTraffic:
         return _Reading(middle, {index: one[FORWARDED].octets for index, one in counts.items()})
 
     def shares(self) -> MeasuredShares:
-        """What every service flow got, once the programs have ended.
+        """Computes every service flow's share, once the programs have ended.
 
         Raises:
             TestbedError: The receiver has left nothing.

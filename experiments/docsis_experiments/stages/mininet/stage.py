@@ -48,7 +48,7 @@ SENDERS: Final = (
     UdpRequests,
     ServiceFlowStreams,
 )
-"""What Mininet's hosts have programs for."""
+"""The senders for which Mininet's hosts have programs."""
 
 _BUILD_SECONDS: Final = 4.5
 """Namespaces, links, programs, and their end."""

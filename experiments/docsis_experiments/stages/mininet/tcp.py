@@ -28,7 +28,7 @@ def check_tcp(tcp: Tcp) -> None:
 
 
 def tcp_metrics(tcp: Tcp) -> TcpMetrics | None:
-    """What hosts' routes have to say of an experiment's TCP; None where it is Linux's own."""
+    """The route metrics for an experiment's TCP; None where it is Linux's own."""
     metrics = TcpMetrics(
         initial_window=tcp.initial_window,
         every_segment=tcp.acknowledgements == "every-segment",

@@ -49,7 +49,7 @@ class VideoTraffic:
 
     Args:
         session: The switches and hosts.
-        videos: Of the plan, with nothing left to chance.
+        videos: Videos of the plan, with nothing left to chance.
         seconds: Length of the run.
     """
 
@@ -109,7 +109,7 @@ class VideoTraffic:
         return self._session.folder / f"video-{planned.name}{ending}"
 
     def viewings(self, start_ns: int, measured_from: float) -> dict[str, dict[str, Viewing]]:
-        """What the players left, by group, on the record's time axis.
+        """Reads the players' viewings, by group, on the record's time axis.
 
         Args:
             start_ns: Start of the measured time, wall clock in nanoseconds.
@@ -132,7 +132,7 @@ class VideoTraffic:
         return found
 
     def received(self, start_ns: int) -> dict[str, Received]:
-        """What had come by group, on the same axis; players look at their own times."""
+        """Reads what had arrived, by group, on the same axis; players sample at their own times."""
         found: dict[str, Received] = {}
         for planned in self._videos:
             times, counts = read_samples(self._file(planned, "-samples.csv"))
@@ -156,7 +156,7 @@ def viewing_of(
     segment_s: float,
     end_s: float,
 ) -> Viewing:
-    """What a player left, from its segments and from where it was. Pure.
+    """Makes a player's viewing from its segments and its positions. Pure.
 
     Args:
         segments: In the order in which they were there.

@@ -25,7 +25,7 @@ class WebTraffic:
 
     Args:
         session: The switches and hosts.
-        users: Of the plan, with nothing left to chance.
+        users: Users of the plan, with nothing left to chance.
     """
 
     def __init__(self, session: Session, users: Sequence[PlannedPages]) -> None:

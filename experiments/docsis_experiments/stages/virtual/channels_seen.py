@@ -40,7 +40,7 @@ class ChannelsSeen:
                     self._play.when(start + length, lambda name=name: self._end(name))  # type: ignore[misc]
 
     def channels(self) -> tuple[UpstreamChannel, ...]:
-        """What they have done by now, with the MAPs that were kept."""
+        """Reads the channels' counters as of now, with the MAPs that were kept."""
         return self._looks.with_maps(self._state(name) for name in self._channels)
 
     def _begin(self, name: str) -> None:

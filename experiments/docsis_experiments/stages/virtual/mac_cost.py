@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a request/grant MAC costs a packet, in processor time.
+"""Measures what a request/grant MAC costs a packet, in processor time.
 
     python -m docsis_experiments.stages.virtual.mac_cost [PAIRS]
 
@@ -91,7 +91,7 @@ def nanoseconds(channel: str, frame_bytes: int) -> float:
 
 
 def difference(pairs: int, of: Callable[[str], float]) -> Interval:
-    """What the channel adds, with its 95% interval over pairs whose order alternates.
+    """The channel's cost, with its 95% interval over pairs whose order alternates.
 
     Args:
         pairs: At least two.

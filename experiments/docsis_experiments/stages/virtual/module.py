@@ -50,7 +50,7 @@ def empty_world(seed: int) -> World:
 
 @contextmanager
 def in_words() -> Iterator[None]:
-    """What a world does not do or cannot go on with is told as other failures of a run are.
+    """Turns a world's refusals and failures into the words of other failures of a run.
 
     Raises:
         TestbedError: With the world's own sentence.

@@ -104,7 +104,7 @@ class Play:
         service_flows: Sequence[int],
         names: Sequence[str] = SERVICE_FLOW_COUNTERS,
     ) -> dict[int, dict[str, Count]]:
-        """What each of the pipeline's counters has at each service flow so far."""
+        """Reads each of the pipeline's counters at each service flow."""
         query = CounterQuery(device.device_id, role)
         answers = self.world.call(device.name, _READ, query.request(service_flows, names))
         return query.counts(answers)

@@ -102,7 +102,7 @@ def measure(
 
 
 def faults_of(world: World, topology: Topology) -> Iterator[str]:
-    """What must not happen to frames in a world, in words; then there is no verdict on the run."""
+    """Yields the faults of a world's frames, in words; then there is no verdict on the run."""
     dropped = world.totals()["link_dropped"]
     if dropped:
         yield f"links had no room for {dropped} frames, which no queue manager dropped"
@@ -183,7 +183,7 @@ class _Played:
             play.carry(self._device, rate)
 
     def record(self, play: Play, run: Run, topology: Topology, folder: Path) -> RunRecord:
-        """What the run left, once it is over."""
+        """Makes the record of a run, once it is over."""
         return replace(
             begun(run, self._plan, topology, self._scenario.direction),
             packets=self._packets(play, self._traffic),
@@ -283,7 +283,7 @@ class _Played:
         return found
 
     def _seconds(self, times: bytes) -> Floats:
-        """Of the measured time; NaN for what never happened."""
+        """Times as seconds of the measured time; NaN for what never happened."""
         found = column(times)
         return np.where(found >= 0, (found - self._start_ns) / 1e9, np.nan)
 

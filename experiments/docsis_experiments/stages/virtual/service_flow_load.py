@@ -72,7 +72,7 @@ class ServiceFlowTraffic:
         )
 
     def shares(self) -> MeasuredShares:
-        """What every service flow got."""
+        """Computes every service flow's share."""
         first, last = self._first, self._last
         a_byte = 8e9 / (last.time_ns - first.time_ns)
         return MeasuredShares.of(

@@ -156,7 +156,7 @@ def run(names: Sequence[str], seconds: float, console: Console) -> list[dict[str
 
 
 def table(figures: Sequence[dict[str, Any]]) -> Table:
-    """What was measured, for the terminal."""
+    """Makes the table of measurements for the terminal."""
     words = [
         *(f"{one['case']}: {WORDS[one['case']]}." for one in figures),
         "s: virtual seconds; in s: what they took; times: real time; us/fr.: for each frame that "

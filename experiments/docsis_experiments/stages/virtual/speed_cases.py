@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the bench of virtual time measures: whole systems, each under a load of its own."""
+"""The cases of virtual time's bench: whole systems, each under a load of its own."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _FIRST_PORT: Final = 5201
 
 
 class Case(Protocol):
-    """What is measured."""
+    """A case that is measured."""
 
     def topology(self) -> Topology:
-        """What to build."""
+        """The topology to build."""
 
     def load(self, play: Play, topology: Topology, seconds: float) -> None:
         """Adds the traffic."""

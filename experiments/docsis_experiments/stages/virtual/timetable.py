@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is done to a world from outside, at which of its times."""
+"""The timetable of what is done to a world from outside."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """What a timetable needs of a world."""
+    """The part of a world that a timetable needs."""
 
     @property
     def now_ns(self) -> int:

@@ -47,7 +47,7 @@ SENDERS: Final = (
     UdpRequests,
     ServiceFlowStreams,
 )
-"""What a world's hosts can send."""
+"""The senders that a world's hosts have."""
 
 
 _BESIDE: Final = 100

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from docsis_world import World
 
 MOST_BYTES: Final = 64 << 20
-"""Of one file; it ends there, as a switch's do."""
+"""The largest file; it ends there, as a switch's do."""
 
 
 @contextmanager

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What exercise 1 is graded by: each function alone, then all of them on a run of its own."""
+"""The criteria of exercise 1: each function alone, then all of them on a run of its own."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ Times = Sequence[int]
 
 
 def round_trips(sent: Times, returned: Times) -> list[float]:
-    """Of the packets that came back, milliseconds."""
+    """The round trips of the packets that came back, milliseconds."""
     return [(back - left) / 1e6 for left, back in zip(sent, returned, strict=True) if back >= 0]
 
 
@@ -40,11 +40,11 @@ def added_delay(
     tail: bool = False,
     end_included: bool = False,
 ) -> float:
-    """What load adds to the median, milliseconds.
+    """The delay that load adds to the median, milliseconds.
 
     Args:
-        sent, returned: Of a call's packets, nanoseconds; -1 of one that was lost.
-        begin, end: Of the load, nanoseconds.
+        sent, returned: Times of a call's packets, nanoseconds; -1 of one that was lost.
+        begin, end: Begin and end of the load, nanoseconds.
         trips: Makes round trips.
         centre: Instead of the median.
         baseline: "before" the load; "all" packets; "outside" of the load; "none".

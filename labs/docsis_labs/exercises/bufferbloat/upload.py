@@ -10,7 +10,7 @@ from docsis_labs import home
 from docsis_labs.exercise import LABS
 
 MSR: Final = 20_000_000
-"""Of the exercise's modem, bit/s."""
+"""Maximum Sustained Traffic Rate of the exercise's modem, bit/s."""
 
 BUFFER_KB: Final = 625
 """250 ms at that rate."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What exercise 2 is graded by: packets, one by one, through the modem's compiled pipeline."""
+"""The criteria of exercise 2: packets, one by one, through the modem's compiled pipeline."""
 
 from __future__ import annotations
 

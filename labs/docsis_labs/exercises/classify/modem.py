@@ -33,12 +33,12 @@ _APART_S: Final = 0.01
 
 @functools.lru_cache(maxsize=2)
 def classified(text: str) -> Mapping[str, int]:
-    """Which service flow each of PACKETS went into: its reference; 0 of none.
+    """Maps each of PACKETS to the reference of its service flow; 0 for none.
 
     The packets arrive one by one at the modem's first host port, and the pipeline's counters tell.
 
     Args:
-        text: Of the student's configuration.
+        text: Text of the student's configuration.
 
     Raises:
         SubmissionError: The modem does not boot with it.

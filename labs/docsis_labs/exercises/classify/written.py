@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a student's classifiers say, to tell mistakes apart that packets cannot."""
+"""A student's classifiers as written, to tell mistakes apart that packets cannot."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _classifiers(text: str, flow: int) -> Iterator[tuple[int, Ip]]:
 
 
 def _configuration(text: str) -> ModemConfiguration:
-    """Of a text that boots."""
+    """Reads the configuration from a text that boots."""
     document = yaml_file.parse(text, Path("modem.yaml"))
     return yaml_file.validate(document, ModemConfiguration, yaml_file.plain(document.root))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is graded of exercise 7.
+"""The criteria of exercise 7.
 
 Times follow from RFC 8289 alone. Decisions are made when a frame comes to the head of the queue,
 so a drop is late by up to the time of one frame, and whole microseconds are rounded down at each
@@ -29,7 +29,7 @@ from docsis_labs.p4.program import Program
 
 _START_US: Final = 10_000
 _FRAMES: Final = 60
-"""Of a queue that stands: 60 ms, and 55 drops above the target."""
+"""Frames of a queue that stands: 60 ms, and 55 drops above the target."""
 
 
 def bursts(program: Program) -> Verdict:

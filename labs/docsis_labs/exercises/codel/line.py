@@ -31,7 +31,7 @@ _COUNTS: Final = 1024
 
 @dataclass(frozen=True)
 class Fate:
-    """What became of a frame.
+    """The fate of a frame.
 
     Attributes:
         arrived_us: When it came.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `lab run 7` shows: four uploads, and a queue that does not give way."""
+"""Shows four uploads and a queue that does not give way, for `lab run 7`."""
 
 from __future__ import annotations
 

@@ -24,12 +24,12 @@ from docsis_labs.p4.program import Program
 
 MOST_QDELAY_MS: Final = 20.0
 SHARE: Final = 0.9
-"""Of the line that payload has at the least. Headers take 5 % of a full frame."""
+"""The least part of the line that payload has. Headers take 5 % of a full frame."""
 
 _FLOWS: Final = 4
 _BUFFER: Final = 256_000
 _DELAY_NS: Final = 5_000_000
-"""Of each host's link: a round trip is four times that."""
+"""Delay of each host's link: a round trip is four times that."""
 
 _START_NS: Final = 5_000_000_000
 _END_NS: Final = 20_000_000_000
@@ -40,10 +40,10 @@ _LINK_RATE: Final = 1_000_000_000
 
 @dataclass(frozen=True)
 class Uploads:
-    """What came of it, from 5 s to 20 s.
+    """The measurements from 5 s to 20 s.
 
     Attributes:
-        median_qdelay_ms: Of the probes' latencies, above the least.
+        median_qdelay_ms: Median of the probes' latencies, above the least.
         p99_qdelay_ms: The same.
         share: Payload of the line's rate.
         sent_ms: When each probe was sent.

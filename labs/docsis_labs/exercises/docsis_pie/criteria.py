@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What exercise 5 is graded by: each function alone, then the law in a closed loop."""
+"""The criteria of exercise 5: each function alone, then the law in a closed loop."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MEDIAN_MS: Final = 20.0
 """Twice LATENCY_TARGET (RFC 8034, 4.1): what the median queueing delay may be."""
 
 LEAST_GOODPUT: Final = 0.8
-"""Of the Maximum Sustained Traffic Rate."""
+"""The least goodput, as a part of the Maximum Sustained Traffic Rate."""
 
 
 def queue_delay(submission: Submission) -> Verdict:
@@ -116,7 +116,7 @@ _MIDDLE: Final = ((0.012, 0.015), (0.016, 0.012), (0.008, 0.006), (0.006, 0.190)
 
 
 def _mistakes() -> list[Mistake]:
-    """What may be wrong in update(), the most telling first."""
+    """The mistakes that update() may have, the most telling first."""
     from docsis_labs.exercises.docsis_pie.reference import Wrong
 
     return [Mistake(name, Wrong(*flags), hint) for name, hint, *flags in _WRONG]

@@ -21,10 +21,10 @@ from docsis_labs.exercise import LABS
 from docsis_labs.student.client import Student
 
 MSR: Final = 20_000_000
-"""Of the exercise's modem, bit/s."""
+"""Maximum Sustained Traffic Rate of the exercise's modem, bit/s."""
 
 ROUND_TRIP_MS: Final = 20.0
-"""To the server and back, without a queue."""
+"""Round trip to the server and back, without a queue."""
 
 TOPOLOGY: Final = LABS / "5-docsis-pie-control-law" / "topology.yaml"
 
@@ -35,10 +35,10 @@ _SETTLED: Final = 8.0
 
 @dataclass(frozen=True)
 class Seen:
-    """What came of a law.
+    """The results of a law.
 
     Attributes:
-        median_ms, p99_ms: Of the queueing delay.
+        median_ms, p99_ms: Median and p99 of the queueing delay.
         goodput: bit/s.
         run: All that was measured.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is graded of exercise 8.
+"""The criteria of exercise 8.
 
 Two flows share a sub-queue by chance, once in 32, whatever the hash: so many flows are tried, and
 as many may share as do so by chance in all but one of ten thousand submissions.
@@ -30,7 +30,8 @@ _SEED: Final = 8
 _BULK: Final = Flow(40_000)
 
 SHARED_BY_CHANCE: Final = 8
-"""Of 40 flows: more than these share one given sub-queue of 32 with a probability of 2e-5."""
+"""The most of 40 flows that may share one given sub-queue of 32: more do with a probability of
+2e-5."""
 
 
 def anything(program: Program) -> Verdict:
@@ -157,7 +158,7 @@ def _address(draws: random.Random) -> str:
 
 
 def all_queues(program: Program) -> Verdict:
-    """With 1000 flows a sub-queue stays empty with a probability below 1e-12.
+    """Every sub-queue gets frames: with 1000 flows one stays empty with a probability below 1e-12.
 
     They differ in all that a flow has: a CRC is linear, so that neighbouring ports alone may have
     few results.

@@ -18,10 +18,10 @@ RATE: Final = 10_000_000
 FLOW_QUEUES: Final = 32
 FLOW_LIMIT: Final = 30_000
 QUANTUM: Final = 1522
-"""Of the traffic manager's deficit round robin, which is the longest frame, too."""
+"""Quantum of the traffic manager's deficit round robin, which is the longest frame, too."""
 
 BUFFER: Final = 150_000
-"""Of the traffic manager, for all sub-queues."""
+"""The traffic manager's buffer for all sub-queues, bytes."""
 
 FCS: Final = 4
 _MACS: Final = bytes.fromhex("020000000001020000000002")
@@ -54,7 +54,7 @@ class Sent:
         flow: Whose; None is no IPv4.
         length: Bytes to the end of the FCS; 64 at least.
         fragment: None, or where a fragment begins, in 8 bytes; 0 is the first one.
-        identification: Of IPv4; unless given the frame's own.
+        identification: Identification field of IPv4; the frame's own unless given.
     """
 
     at_us: int
@@ -92,7 +92,7 @@ def bytes_of(number: int, sent: Sent) -> bytes:
         if not sent.fragment:
             head += struct.pack("!HH", flow.source_port, flow.destination_port)
         else:
-            # What would be ports in another frame differs from fragment to fragment.
+            # The bytes that are ports in another frame differ from fragment to fragment.
             head += struct.pack("!HH", 7919 * number & 0xFFFF, 104729 * number & 0xFFFF)
     return head.ljust(length - 4, b"\0") + number.to_bytes(4, "big")
 

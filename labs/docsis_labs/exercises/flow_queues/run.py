@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `lab run 8` shows: a flow that sends too much, one that sends a lot, and a call."""
+"""Shows a flow that sends too much, one that sends a lot, and a call, for `lab run 8`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Sender:
     Attributes:
         name: What it stands for.
         flow: Its 5-tuple.
-        length: Of its frames.
+        length: Length of its frames.
         every_us: From frame to frame.
     """
 

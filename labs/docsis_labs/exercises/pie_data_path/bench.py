@@ -40,7 +40,7 @@ class Bench:
 
         Args:
             program: The student's.
-            seed: Of the switch's random numbers.
+            seed: Seed of the switch's random numbers.
             standing: Frames wait in the queue, so that it is not too short for a drop.
         """
         self._device = PacketDevice(program, (_ACCESS, _NETWORK), seed=seed)
@@ -53,7 +53,7 @@ class Bench:
             self.offer(_STANDING)
 
     def control(self, *, drop_prob: float, qdelay_old_us: int, burst_allowance_us: int = 0) -> None:
-        """What a controller's update writes."""
+        """Writes the registers that a controller's update writes."""
         self._device.write_register("drop_prob_", 0, q4_28(drop_prob))
         self._device.write_register("qdelay_old_", 0, qdelay_old_us)
         self._device.write_register("burst_allowance_", 0, burst_allowance_us)

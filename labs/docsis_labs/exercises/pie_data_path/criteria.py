@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is graded of exercise 6. Bands are RFC 8034's bounds, or of chance with `law.CONFIDENCE`."""
+"""The criteria of exercise 6. Bands are RFC 8034's bounds, or of chance with `law.CONFIDENCE`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What drop_early() of RFC 8034 makes of a probability: which frames may be dropped, must be, and
-at which a coin is thrown. And what chance makes of coins.
+"""The decisions of RFC 8034's drop_early() for a probability, and the distribution of its coins.
+
+A frame may not be dropped, must be, or depends on a coin.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ PROB_LOW: Final = 228170138
 PROB_HIGH: Final = 2281701376
 
 CONFIDENCE: Final = 0.9999
-"""Of the intervals: of ten thousand seeds a right program misses with one; the seed is fixed."""
+"""Confidence of the intervals: of ten thousand seeds a right program misses with one; the seed is
+fixed."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ def read(drops: Iterable[bool], p1: int) -> Reading:
     """Reads decisions about frames of one size, of which the first comes behind a drop.
 
     Args:
-        drops: Of each frame whether it was dropped.
+        drops: For each frame whether it was dropped.
         p1: Its probability, Q4.28.
     """
     early = late = accu_prob = 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `lab run 6` shows: how far apart drops are, and how far a coin alone would have them."""
+"""Shows how far apart drops are, and how far a coin alone would have them, for `lab run 6`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FRAMES: Final = 20_000
 
 
 def play(program: Program) -> list[bool]:
-    """Of 20,000 frames of 1024 bytes to a queue that stands: whether each was dropped."""
+    """Offers 20,000 frames of 1024 bytes to a standing queue; tells whether each was dropped."""
     bench = Bench(program, seed=6)
     bench.control(drop_prob=PROBABILITY, qdelay_old_us=2 * TARGET_US)
     return bench.drops(bench.offer(_FRAMES))

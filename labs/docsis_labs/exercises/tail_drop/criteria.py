@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What exercise 4 is graded by: functions alone, then a buffer in front of an upload."""
+"""The criteria of exercise 4: functions alone, then a buffer in front of an upload."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ FILE: Final = "tail_drop.py"
 BUFFER: Final = "buffer.yaml"
 
 LONGEST_MS: Final = 60.0
-"""Of a packet in the queue, by the exercise's own words."""
+"""The longest that a packet may be in the queue, as the exercise's page says."""
 
 LEAST_SHARE: Final = 0.9
-"""Of the rate, by the exercise's own words."""
+"""The least goodput, as a part of the rate, as the exercise's page says."""
 
 _RATE: Final = 20_000_000
 

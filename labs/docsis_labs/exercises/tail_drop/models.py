@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What students choose in exercise 4."""
+"""The choices of students in exercise 4."""
 
 from __future__ import annotations
 

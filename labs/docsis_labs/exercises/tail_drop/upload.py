@@ -21,11 +21,11 @@ _SETTLED: Final = 5.0
 
 @dataclass(frozen=True)
 class Seen:
-    """What came of a buffer.
+    """The results of a buffer.
 
     Attributes:
-        longest_ms: Of the call's packets in the queue.
-        goodput: Of the upload, bit/s.
+        longest_ms: Longest time of the call's packets in the queue.
+        goodput: Goodput of the upload, bit/s.
         run: All that was measured.
     """
 

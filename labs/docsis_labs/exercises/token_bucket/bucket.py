@@ -18,12 +18,12 @@ from docsis_labs.p4.program import Program
 
 TOKENS_PER_BYTE: Final = 8_000_000
 OTHER: Final = {1: 2, 2: 1}
-"""Where frames from a port leave."""
+"""The port at which frames from a port leave."""
 
 
 @dataclass(frozen=True)
 class Policer:
-    """What a port's bucket is configured with.
+    """The configuration of a port's bucket.
 
     Attributes:
         rate: bit/s.

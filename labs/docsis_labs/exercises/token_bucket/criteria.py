@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is graded of exercise 3. Every number of frames below follows from rate and burst alone."""
+"""The criteria of exercise 3. Every number of frames below follows from rate and burst alone."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def _often(program: Program) -> Verdict:
 
 
 def idle(program: Program) -> Verdict:
-    """What is earned in a pause, up to the depth."""
+    """A pause earns tokens, up to the depth."""
     switch = device(program, {1: _TEN})
     passed(switch, at_once(_START_US, 20, 1000))
     at = _START_US + 44_000
@@ -285,7 +285,7 @@ def wrap(program: Program) -> Verdict:
 
 
 def own_bucket(program: Program) -> Verdict:
-    """What port 1 spends port 2 still has."""
+    """Each port has a bucket of its own: port 1 cannot spend port 2's tokens."""
     switch = device(program, {1: _TEN, 2: _TEN})
     passed(switch, at_once(_START_US, 20, 1000))
     count = len(passed(switch, at_once(_START_US + 10, 20, 1000), port=2))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `lab run 3` shows: a sender that never stops, a silence, and bursts."""
+"""Shows a sender that never stops, a silence, and bursts, for `lab run 3`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def offered() -> list[Offer]:
 
 
 def play(program: Program) -> tuple[list[Offer], list[Offer]]:
-    """What was offered, and what of it passed."""
+    """Plays the frames; gives those that were offered, and those of them that passed."""
     frames = offered()
     return frames, [frames[number] for number in passed(device(program, {1: POLICER}), frames)]
 

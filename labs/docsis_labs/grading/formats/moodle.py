@@ -22,7 +22,7 @@ COLUMNS: Final = ("Identifier", "Full name", "Grade", "Maximum Grade", "Feedback
 
 _FOLDER: Final = re.compile(r"(?P<name>.*)_(?P<number>\d+)_assignsubmission_file_?")
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
-"""What a spreadsheet takes for a formula when a cell begins with it."""
+"""The characters by which a spreadsheet takes a cell for a formula."""
 
 
 def worksheet(results: Iterable[Result]) -> str:

@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
 
-/// Of pthread.h; the crate libc has it for other systems only.
+/// The constant of pthread.h, which the crate libc has for other systems only.
 const PTHREAD_PRIO_INHERIT: libc::c_int = 1;
 
 unsafe extern "C" {

@@ -189,7 +189,7 @@ struct RfTap {
 /// All ports of a device.
 pub struct Ports {
     ports: Vec<Port>,
-    /// Of ports that have no interface but an RF link.
+    /// Captures of ports that have no interface but an RF link.
     rf_taps: Vec<RfTap>,
     /// Index by port number.
     index: Vec<usize>,

@@ -44,7 +44,7 @@ pub struct Records {
 }
 
 impl Records {
-    /// Of a channel with that profile.
+    /// Makes the records of a channel with that profile.
     #[must_use]
     pub fn new(profile: Profile) -> Self {
         Self {

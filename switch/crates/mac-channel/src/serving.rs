@@ -11,8 +11,8 @@ const MAPS: usize = 4;
 /// The requests that a station's latest MAPs serve.
 #[derive(Debug, Default)]
 pub(crate) struct Serving {
-    /// Of each MAP with a grant for the station: where its first grant is, and the oldest request
-    /// that is served.
+    /// For each MAP with a grant for the station, the place of its first grant and the oldest
+    /// request that is served.
     maps: [(Minislot, Option<Asked>); MAPS],
     /// How many there were: the latest is at the place before.
     served: usize,

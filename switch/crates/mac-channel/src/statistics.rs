@@ -14,19 +14,19 @@ pub struct Statistics {
     pub maps_lost: u64,
     /// Contention opportunities that MAPs offered.
     pub opportunities: u64,
-    /// Of those, in which one station asked or several.
+    /// Opportunities in which one station or several sent a request.
     pub opportunities_used: u64,
-    /// Of those, in which several did.
+    /// Opportunities in which several stations sent a request.
     pub opportunities_collided: u64,
     /// Requests sent in contention.
     pub requests: u64,
-    /// Of those, that collided.
+    /// Requests that collided.
     pub requests_collided: u64,
     /// Grants whose time has come.
     pub grants: u64,
     /// Their minislots.
     pub minislots_granted: u64,
-    /// Of those, that bursts used.
+    /// Granted minislots that bursts used.
     pub minislots_used: u64,
     /// Frames delivered.
     pub frames: u64,

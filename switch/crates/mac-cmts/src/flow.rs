@@ -23,7 +23,7 @@ pub(crate) struct Flow {
     pub(crate) asked: Asked,
     /// When the request ended that came after nothing was asked for, until its first grant.
     pub(crate) asked_at: Option<u64>,
-    /// Of what was asked for and acknowledged, bytes that are not granted.
+    /// Bytes that were requested and acknowledged, but not granted.
     pub(crate) acknowledged: u64,
     /// Bytes granted since they were last read.
     pub(crate) granted: u64,
@@ -107,7 +107,7 @@ pub(crate) struct Unsolicited {
     pub(crate) polls: Option<Slot>,
     /// Whether grants come. Otherwise a UGS-AD flow is polled, and one with proactive grants asks.
     pub(crate) active: bool,
-    /// Of a flow whose activity is watched: grants in a row that stayed empty.
+    /// Grants in a row that stayed empty, where the flow's activity is watched.
     pub(crate) empty: u16,
     /// The queue outgrew the grants.
     pub(crate) queue_indicator: bool,

@@ -6,11 +6,11 @@
 pub struct Statistics {
     /// MAPs made.
     pub maps: u64,
-    /// Of those, stretched ones.
+    /// MAPs that were stretched.
     pub maps_stretched: u64,
     /// Minislots that MAPs described.
     pub minislots: u64,
-    /// Of those, for contention.
+    /// Minislots for contention.
     pub minislots_contention: u64,
     /// For maintenance.
     pub minislots_maintenance: u64,
@@ -18,9 +18,9 @@ pub struct Statistics {
     pub minislots_polls: u64,
     /// Granted.
     pub minislots_granted: u64,
-    /// Of those granted, that bursts used.
+    /// Granted minislots that bursts used.
     pub minislots_used: u64,
-    /// Of those granted, that stayed empty.
+    /// Granted minislots that stayed empty.
     pub minislots_wasted: u64,
     /// Contention opportunities.
     pub opportunities: u64,
@@ -83,7 +83,7 @@ pub struct FlowStatistics {
     pub polls: u64,
     /// Grants, unsolicited ones included.
     pub grants: u64,
-    /// Of those, that stayed empty.
+    /// Grants that stayed empty.
     pub grants_empty: u64,
     /// Bytes granted.
     pub bytes_granted: u64,

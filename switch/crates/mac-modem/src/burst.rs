@@ -35,7 +35,7 @@ pub struct Filled {
     pub minislots: u32,
     /// What it asks for in the burst's head.
     pub request: Option<Request>,
-    /// Of an unsolicited grant: more waits than the grants of an interval carry.
+    /// In an unsolicited grant: more waits than the grants of an interval carry.
     pub queue_indicator: bool,
 }
 

@@ -36,7 +36,7 @@ pub struct Opportunities {
 }
 
 impl Opportunities {
-    /// Of a channel on which a request takes `minislots`, at least 1.
+    /// Makes the opportunities of a channel on which a request takes `minislots`, at least 1.
     #[must_use]
     pub fn new(clock: Clock, minislots: u32) -> Self {
         Self {

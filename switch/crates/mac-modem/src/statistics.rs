@@ -10,21 +10,21 @@ pub struct Statistics {
     pub requests_polled: u64,
     /// Requests sent in bursts.
     pub requests_piggybacked: u64,
-    /// Of those sent in contention, that were lost.
+    /// Requests sent in contention that were lost.
     pub requests_lost: u64,
     /// Polls that it was given.
     pub polls: u64,
-    /// Of those, that stayed empty.
+    /// Polls that stayed empty.
     pub polls_unused: u64,
     /// Grants that it was given.
     pub grants: u64,
-    /// Of those, that stayed empty.
+    /// Grants that stayed empty.
     pub grants_unused: u64,
-    /// Of those that stayed empty, that were too small for what waited.
+    /// Grants that stayed empty because they were too small for what waited.
     pub grants_too_small: u64,
     /// Minislots of the grants that it has filled, or left empty.
     pub minislots_granted: u64,
-    /// Of those, that its bursts used.
+    /// Granted minislots that its bursts used.
     pub minislots_used: u64,
     /// MAC bytes that its grants carry.
     pub bytes_granted: u64,

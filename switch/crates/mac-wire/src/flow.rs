@@ -96,7 +96,7 @@ pub struct FlowConfig {
     pub assumed_packet_size: u32,
     /// Longest concatenated burst, bytes (TLV 24.14); 0 is no limit.
     pub max_concatenated_burst: u32,
-    /// Of the contention window, in eighths (TLV 24.25).
+    /// The multiplier of the contention window, in eighths (TLV 24.25).
     pub backoff_eighths: u8,
     /// Bytes that a queue-depth request counts in (TLV 24.26), 1 to 16.
     pub request_unit: u8,

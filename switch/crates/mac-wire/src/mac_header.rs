@@ -64,7 +64,7 @@ pub enum MacHeader {
     },
     /// A request for bytes: the whole frame.
     QueueDepthRequest {
-        /// Of as many bytes as the service flow's request unit says.
+        /// Units as long as the service flow's request unit.
         units: u16,
         /// Who asks; 16 bits on the wire, of which 14 are used.
         sid: Sid,

@@ -117,7 +117,7 @@ impl Backoff {
 pub struct Map {
     /// The upstream channel's number.
     pub channel: u8,
-    /// Of the channel descriptor that it goes by.
+    /// The count of the channel descriptor that the MAP refers to.
     pub ucd_count: u8,
     /// The first minislot that it describes.
     pub start: Minislot,

@@ -16,7 +16,7 @@ const VERSION: u8 = 1;
 const TYPE_MAP: u8 = 3;
 /// Addresses, length, LLC, version, type and a reserved byte.
 const MESSAGE_HEADER: usize = 20;
-/// Of those, what the message's length counts, beside the body.
+/// Bytes of the header that the message's length counts, beside the body.
 const COUNTED: u16 = 6;
 const CRC: usize = 4;
 

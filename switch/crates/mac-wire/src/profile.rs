@@ -54,7 +54,7 @@ pub struct Timing {
     pub map_with_previous: bool,
 }
 
-/// Where in a MAP its contention opportunities lie.
+/// The place of contention opportunities in a MAP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContentionPlace {
     /// In its first minislots; maintenance has the last.
@@ -63,7 +63,7 @@ pub enum ContentionPlace {
     RandomFrame,
 }
 
-/// Where in a MAP grants lie that need not be anywhere.
+/// The place of those grants in a MAP that may be anywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GrantPlace {
     /// From the first free minislot on.
@@ -96,9 +96,9 @@ pub struct Profile {
     pub map_minislots: u32,
     /// Whether a MAP describes more where a grant does not fit.
     pub stretch: bool,
-    /// Of each MAP, minislots for contention at least.
+    /// The least number of minislots for contention in each MAP.
     pub contention_minislots: u32,
-    /// Of each MAP, minislots for maintenance.
+    /// Minislots for maintenance in each MAP.
     pub maintenance_minislots: u32,
     /// Minislots that one request takes.
     pub request_minislots: u32,

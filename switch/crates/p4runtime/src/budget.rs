@@ -27,7 +27,7 @@ pub enum Purpose {
 pub struct Budget {
     share: usize,
     pool: usize,
-    /// Of the pool.
+    /// Bytes in use of the pool.
     used: AtomicUsize,
 }
 

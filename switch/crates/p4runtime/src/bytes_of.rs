@@ -9,7 +9,7 @@ use crate::op::Op;
 /// Bytes that an allocator takes beside what it gives.
 const ALLOCATION: usize = 16;
 
-/// Of a list beside itself, and without what its items hold.
+/// Bytes of a list beside itself, without those that its items hold.
 pub fn list<T>(items: &[T]) -> usize {
     match size_of_val(items) {
         0 => 0,
@@ -17,7 +17,7 @@ pub fn list<T>(items: &[T]) -> usize {
     }
 }
 
-/// Of a key beside itself.
+/// Bytes of a key beside itself.
 pub fn key(key: &EntryKey) -> usize {
     list::<Match>(&key.matches)
 }
@@ -26,7 +26,7 @@ fn call(call: &ActionCall) -> usize {
     list(&call.args)
 }
 
-/// Of an action beside itself.
+/// Bytes of an action beside itself.
 pub fn action(action: &EntryAction) -> usize {
     match action {
         EntryAction::Call(own) => call(own),

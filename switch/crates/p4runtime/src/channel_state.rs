@@ -12,7 +12,7 @@ use crate::proto::docsis::mac::v1 as mac;
 /// Where the frames of a service flow wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowPlace {
-    /// Of the modem's device.
+    /// The id of the modem's device.
     pub device_id: u64,
     /// Its upstream port.
     pub port: u16,

@@ -112,9 +112,9 @@ where
 struct Charged {
     body: Body,
     charge: Arc<Mutex<Charge>>,
-    /// What each byte is charged as.
+    /// The bytes that each byte of the body is charged as.
     factor: usize,
-    /// Of a stream.
+    /// The messages of a stream.
     messages: Option<Messages>,
 }
 

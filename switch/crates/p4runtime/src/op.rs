@@ -53,13 +53,13 @@ pub struct DefaultOp {
 pub enum Op {
     Entry(Box<EntryOp>),
     Default(Box<DefaultOp>),
-    /// Of the entry with this key, or of the default entry. `None` as data:
-    /// only that the entry is there is checked.
+    /// The counter of the entry with this key, or of the default entry. With `None` as data only
+    /// the entry's existence is checked.
     DirectCounter(Box<(TableId, Option<EntryKey>, Option<CounterData>)>),
     DirectMeter(Box<(TableId, Option<EntryKey>, Option<MeterConfig>)>),
     /// Counted elsewhere, to be added to a direct counter.
     Recount(Box<(TableId, Option<EntryKey>, CounterData)>),
-    /// Of one cell, or of all.
+    /// The counter in one cell, or in all.
     Counter(CounterId, Option<usize>, CounterData),
     Register(RegisterId, Option<usize>, u128),
     /// Several updates of one cell each.

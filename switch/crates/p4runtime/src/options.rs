@@ -111,8 +111,7 @@ pub struct Limits {
     /// How long one Write or Read may hold up packets at a time; so many
     /// clients, so many times.
     pub slice: Duration,
-    /// Memory of what undoes one Write with ROLLBACK_ON_ERROR or DATAPLANE_ATOMIC, bytes; a
-    /// device executes one Write at a time.
+    /// Memory of what undoes one Write with ROLLBACK_ON_ERROR or DATAPLANE_ATOMIC, bytes.
     pub undo_bytes: usize,
     /// Memory of the updates that wait for the COMMIT of a saved pipeline, bytes.
     pub saved_bytes: usize,

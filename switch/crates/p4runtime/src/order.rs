@@ -275,47 +275,54 @@ mod tests {
         assert!(ask(&order, WRITE).1.is_some());
     }
 
+    #[derive(Default)]
+    struct Crowd<'o> {
+        waiting: Vec<(Wish, Waits<'o>)>,
+        running: Vec<(Wish, Entered)>,
+    }
+
+    impl Crowd<'_> {
+        /// Lets in who may; no two that run disturb each other.
+        fn look(&mut self) {
+            let mut at = 0;
+            while at < self.waiting.len() {
+                match poll(&mut self.waiting[at].1) {
+                    Some(entered) => self.running.push((self.waiting.remove(at).0, entered)),
+                    None => at += 1,
+                }
+            }
+            for (at, (one, _)) in self.running.iter().enumerate() {
+                for (other, _) in &self.running[..at] {
+                    assert!(!one.disturbs(other));
+                    assert!(!(one.is_long && other.is_long));
+                }
+            }
+        }
+    }
+
     proptest! {
-        /// Whatever comes and goes, no two run that disturb each other, and in the end all have run.
+        /// Whatever comes and goes, nobody is disturbed, and in the end all have run.
         #[test]
         fn nobody_is_disturbed_and_everybody_runs(
             steps in prop::collection::vec((0u8..8, 0usize..6), 1..200),
         ) {
             let order = Order::default();
-            let (mut waiting, mut running): (Vec<(Wish, Waits<'_>)>, Vec<(Wish, Entered)>) =
-                (Vec::new(), Vec::new());
-            let mut look = |waiting: &mut Vec<(Wish, Waits<'_>)>, running: &mut Vec<(Wish, Entered)>| {
-                let mut at = 0;
-                while at < waiting.len() {
-                    match poll(&mut waiting[at].1) {
-                        Some(entered) => running.push((waiting.remove(at).0, entered)),
-                        None => at += 1,
-                    }
-                }
-                for (at, (one, _)) in running.iter().enumerate() {
-                    for (other, _) in &running[..at] {
-                        assert!(!one.disturbs(other) && !(one.is_long && other.is_long));
-                    }
-                }
-            };
+            let mut crowd = Crowd::default();
             for (kind, end) in steps {
-                let wish = Wish {
-                    uses: if kind & 4 == 0 { Footprint::TABLES } else { Footprint::METERS },
-                    writes: kind & 1 != 0,
-                    is_long: kind & 2 != 0,
-                };
-                waiting.push((wish, Box::pin(order.enter(wish))));
-                look(&mut waiting, &mut running);
-                if end < running.len() {
-                    running.remove(end);
-                    look(&mut waiting, &mut running);
+                let uses = if kind & 4 == 0 { Footprint::TABLES } else { Footprint::METERS };
+                let wish = Wish { uses, writes: kind & 1 != 0, is_long: kind & 2 != 0 };
+                crowd.waiting.push((wish, Box::pin(order.enter(wish))));
+                crowd.look();
+                if end < crowd.running.len() {
+                    crowd.running.remove(end);
+                    crowd.look();
                 }
             }
-            while !running.is_empty() {
-                running.remove(0);
-                look(&mut waiting, &mut running);
+            while !crowd.running.is_empty() {
+                crowd.running.remove(0);
+                crowd.look();
             }
-            prop_assert!(waiting.is_empty());
+            prop_assert!(crowd.waiting.is_empty());
         }
     }
 }

@@ -93,7 +93,7 @@ pub struct ChannelCapture {
 }
 
 impl ChannelCapture {
-    /// Of a channel with that profile and those service flows.
+    /// Starts the capture of a channel with that profile and those service flows.
     pub fn new<'f>(
         profile: Profile,
         flows: impl Iterator<Item = &'f FlowConfig>,

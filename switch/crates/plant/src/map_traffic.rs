@@ -11,9 +11,9 @@ use crate::members::Members;
 /// Bytes, as DOCSIS counts a frame's, that a MAP takes downstream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MapTraffic {
-    /// Of each message.
+    /// Bytes of each message.
     pub message: u32,
-    /// Of each of its information elements.
+    /// Bytes of each of its information elements.
     pub element: u32,
 }
 

@@ -258,7 +258,7 @@ impl Plant {
         Ok(new)
     }
 
-    /// Of channels that stay, service flows that are not named go.
+    /// Removes service flows that are not named from the channels that stay.
     fn remove_others(
         &self,
         after: &After<'_>,

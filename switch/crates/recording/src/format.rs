@@ -6,7 +6,7 @@ use p4runtime::journal::Work;
 
 /// What a file begins with.
 pub const MAGIC: [u8; 8] = *b"DOCSISRC";
-/// Of the format.
+/// The version of the format.
 pub const VERSION: u8 = 1;
 /// Bytes of the longest record: those of the longest message of a client, and some.
 pub const LONGEST_RECORD: usize = (64 << 20) + 4096;
@@ -24,7 +24,7 @@ pub struct Header {
     pub cpu_port: Option<u16>,
     /// The value of `egress_spec` that means "drop".
     pub drop_port: u16,
-    /// Of the random numbers.
+    /// The seed of the random numbers.
     pub seed: u64,
     /// How late the device may be before its time jumps, ns.
     pub lateness_bound: u64,
@@ -87,7 +87,7 @@ pub struct Sent {
     pub paced: bool,
     /// Its bytes, without FCS.
     pub length: u64,
-    /// Of its bytes.
+    /// The hash of its bytes.
     pub hash: u64,
 }
 
@@ -104,7 +104,7 @@ pub enum Output {
         told: Told,
         /// It took it.
         taken: bool,
-        /// Of its content.
+        /// The hash of its content.
         hash: u64,
     },
     /// Frames are dropped.
@@ -123,7 +123,7 @@ pub enum Output {
 pub enum Input {
     /// A frame reaches a port.
     Arrived {
-        /// Of the kernel's stamp, as the device had it, ns.
+        /// The time of the kernel's stamp, as the device had it, ns.
         at: u64,
         /// Where.
         port: u16,
@@ -204,7 +204,7 @@ pub enum Input {
     Answered {
         /// Its number.
         request: u64,
-        /// Of all that the client got.
+        /// The hash of all that the client got.
         hash: u64,
     },
     /// A client waits for a request's answer no more.
@@ -233,7 +233,7 @@ pub struct End {
     pub now: u64,
     /// How far the device was.
     pub place: Place,
-    /// Of what the device had counted and kept then, where nothing is missing before.
+    /// The hash of the device's counters and state at that time, where nothing is missing before.
     pub state: Option<u64>,
 }
 

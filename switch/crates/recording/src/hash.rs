@@ -5,7 +5,7 @@ use device::{Device, Event};
 use std::fmt::{self, Write};
 use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
 
-/// Of a frame's bytes.
+/// Hashes a frame's bytes.
 #[must_use]
 pub fn hash(bytes: &[u8]) -> u64 {
     xxh3_64(bytes)
@@ -28,13 +28,13 @@ fn of_words(words: fmt::Arguments<'_>) -> u64 {
     hashed.0.digest()
 }
 
-/// Of digests or idle timeouts.
+/// Hashes digests or idle timeouts.
 #[must_use]
 pub fn hash_of_event(event: &Event) -> u64 {
     of_words(format_args!("{event:?}"))
 }
 
-/// Of what a device has counted and keeps at `now`: every port, queue and bucket, every drop, and
+/// Hashes a device's counters and state at `now`: every port, queue and bucket, every drop, and
 /// every cell of the pipeline's registers.
 #[must_use]
 pub fn hash_of_state(device: &Device, now: u64) -> u64 {

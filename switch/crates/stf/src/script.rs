@@ -217,7 +217,7 @@ pub enum Command {
     },
     /// Sets the default entry.
     SetDefault {
-        /// Of which table.
+        /// The table whose default it is.
         table: Name,
         /// Its action.
         call: Call,

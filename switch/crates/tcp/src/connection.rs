@@ -82,9 +82,9 @@ pub struct Info {
     pub in_flight: u32,
     /// Segments that are not acknowledged cumulatively.
     pub outstanding: u32,
-    /// Of these, SACKed ones.
+    /// Outstanding segments that were SACKed.
     pub sacked: u32,
-    /// Of these, lost ones that are to be sent again.
+    /// Outstanding segments that are lost and will be sent again.
     pub lost: u32,
     /// Bytes of data in a full segment.
     pub mss: u32,

@@ -24,7 +24,7 @@ use crate::queue::{INSTANT, Queue};
 pub(crate) struct Allowance {
     /// Tokens that have left the buckets for what is still queued, bytes.
     bytes: u64,
-    /// Of a queue without sub-queues: the frames that this covers, from the head on.
+    /// The frames of a queue without sub-queues that this covers, from the head on.
     covered: Traffic,
     /// Tokens have been turned into it as far as they came by then.
     until: u64,

@@ -189,9 +189,9 @@ pub struct ServiceFlowState {
     pub suppressed: Traffic,
     /// In the queue now.
     pub queued: Traffic,
-    /// Of `dequeued`: sent within the minimum reserved rate.
+    /// Dequeued frames that were sent within the minimum reserved rate.
     pub reserved: Traffic,
-    /// Of `dequeued`: the queue had been short of tokens since it was last empty.
+    /// Dequeued frames whose queue had been short of tokens since it was last empty.
     pub delayed: Traffic,
     /// Sustained tokens now, in 1/8,000,000 byte.
     pub sustained_tokens: u64,

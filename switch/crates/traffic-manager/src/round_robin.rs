@@ -69,7 +69,7 @@ impl Links {
 /// queue leaves in O(1) wherever it stands.
 #[derive(Debug, Default)]
 pub struct Round {
-    /// Of each level that is not empty: whose turn it is.
+    /// The sub-queue whose turn it is, for each level that is not empty.
     heads: [u32; 8],
     /// Bit p: level p is not empty.
     occupied: u8,

@@ -42,8 +42,7 @@ pub(crate) struct Code {
     /// Only the parser, [`Op::AddHeader`] and [`Op::RemoveHeader`] decide which headers a
     /// packet has, and how long they are.
     pub plain: bool,
-    /// Of the headers that are emitted those that something writes into: whether they are
-    /// valid, and as received.
+    /// The emitted headers that something writes into: whether they are valid, and as received.
     pub built: Vec<(Slot, Slot)>,
     pub tables: Vec<TableCode>,
     pub messages: Vec<Message>,

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-/// Where in the P4 source a construct came from, as p4c recorded it.
+/// The position in the P4 source that a construct came from, as p4c recorded it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourcePosition {
     /// File name as given to p4c.

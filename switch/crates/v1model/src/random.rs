@@ -43,7 +43,7 @@ impl Random {
 mod tests {
     use super::Random;
 
-    /// Of seed 7, by the algorithms as their authors publish them.
+    /// The first numbers from seed 7, by the algorithms as their authors publish them.
     const KNOWN: [u64; 3] = [
         0xb358_faf7_4ef9_765a,
         0x475c_3d96_4f48_2cd2,

@@ -31,7 +31,7 @@ const HEADERS: usize = 128;
 pub struct DeviceNode {
     /// For messages.
     pub name: String,
-    /// Of its name, for the digest.
+    /// The hash of its name, for the digest.
     pub hash: u64,
     /// Its source of events.
     pub source: u32,

@@ -50,7 +50,7 @@ pub struct HostCounters {
 pub struct Host {
     /// For messages.
     pub name: String,
-    /// Of its name, for the digest.
+    /// The hash of its name, for the digest.
     pub hash: u64,
     /// Its MAC address.
     pub mac: Mac,

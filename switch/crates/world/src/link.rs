@@ -17,7 +17,7 @@ pub const MOST_BYTES: usize = 64 << 20;
 pub struct Frame {
     /// The bytes, without CRC.
     pub bytes: Vec<u8>,
-    /// Of these.
+    /// The hash of these bytes.
     pub hash: u64,
     /// All bytes from here on are zeros.
     pub filled: usize,

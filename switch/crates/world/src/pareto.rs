@@ -119,7 +119,7 @@ mod tests {
         }
     }
 
-    /// Of a shape of 5 mean and variance are finite.
+    /// With a shape of 5 mean and variance are finite.
     #[test]
     fn a_mean_that_has_an_error_is_met_and_so_is_that_of_whole_pieces() {
         let pareto = Pareto {

@@ -91,7 +91,7 @@ const fn logarithms() -> [u64; PLACES + 1] {
     table
 }
 
-/// Of a number in 1 to 2, 63 digits behind the point, the logarithm to base 2.
+/// The logarithm to base 2 of a number from 1 to 2 with 63 digits behind the point.
 const fn fraction_of_logarithm(mut mantissa: u64) -> u64 {
     let mut fraction = 0;
     let mut digit = 0;

@@ -23,7 +23,7 @@ pub struct SenderReading {
 pub struct Reading {
     /// Payload received so far.
     pub received: u64,
-    /// Of TCP.
+    /// The reading of TCP's sender, where it is TCP.
     pub sender: Option<SenderReading>,
 }
 
@@ -36,7 +36,7 @@ const COLUMNS: [&str; 7] = [
     "in_flight",
     "retransmissions",
 ];
-/// Of them, those that every application has.
+/// The number of columns that every application has.
 const GENERAL: usize = 2;
 
 /// Columns of samples.

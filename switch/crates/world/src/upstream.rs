@@ -30,7 +30,7 @@ use crate::net::Net;
 /// An upstream channel.
 #[derive(Debug)]
 pub struct Upstream {
-    /// Of its name, for the digest.
+    /// The hash of its name, for the digest.
     hash: u64,
     /// As its MAPs have it.
     number: u8,

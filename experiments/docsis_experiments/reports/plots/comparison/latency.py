@@ -27,10 +27,10 @@ MOST_COLUMNS: Final = 3
 
 @dataclass(frozen=True)
 class _Picture:
-    """What one of them shows.
+    """The content of one picture.
 
     Attributes:
-        group: Of the traffic.
+        group: Group of the traffic.
         series: Its panels.
         results: Its lines; the first is that of all differences.
     """

@@ -16,7 +16,7 @@ from docsis_ptf.renewal import ONE, PROB_LOW, Renewal
 
 
 def _draw(sampled: Sampled) -> Figure:
-    """Of DOCSIS-PIE, by rising probability."""
+    """Draws DOCSIS-PIE's effective probability by rising probability."""
     p = np.array([s.drop_prob for s in sampled.curve])
     rate = np.array([s.dropped / s.frames for s in sampled.curve])
     fine = np.geomspace(p.min(), p.max(), 600)

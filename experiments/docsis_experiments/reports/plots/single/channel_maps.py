@@ -37,7 +37,7 @@ class _Panel:
     Attributes:
         channel: The channel.
         maps: Consecutive ones.
-        colours: Of the service flows with the most minislots in them, by SID.
+        colours: Colours of the service flows with the most minislots in them, by SID.
     """
 
     channel: UpstreamChannel
@@ -64,7 +64,7 @@ class _Panel:
 
 
 def _panels(runs: Runs) -> list[_Panel]:
-    """Of the first run that has such channels."""
+    """The panels of the first run that has such channels."""
     for record in runs.records:
         seen = [channel for channel in record.channels if channel.last_maps]
         if seen:
@@ -138,12 +138,12 @@ def _draw_panel(axes: Any, panel: _Panel) -> None:
 def _pieces(
     panel: _Panel, one: UpstreamMap, first: int, minislots: int
 ) -> Iterator[tuple[float, float, float, float]]:
-    """Where minislots are in a row: left end and width in ms, bottom and height in the band.
+    """Yields the pieces of a row that minislots take: left and width in ms, bottom and height.
 
     Args:
         panel: The channel.
         one: The MAP.
-        first: Of them, counted from the MAP's first.
+        first: First minislot, counted from the MAP's first.
         minislots: How many.
     """
     of_frame, frame_ms = panel.channel.minislots_per_frame, panel.channel.frame_ps / 1e9
@@ -225,7 +225,7 @@ def _box(axes: Any, corner: tuple[float, float], size: tuple[float, float], **lo
 
 
 def _legend(panel: _Panel) -> Iterator[Patch | Line2D]:
-    """What is there, and no more."""
+    """Yields legend entries for the elements that are there, and no others."""
     sids = {element.sid for one in panel.maps for element in one.elements}
     sids |= {request.sid for one in panel.maps for request in one.requests}
     for sid, colour in panel.colours.items():

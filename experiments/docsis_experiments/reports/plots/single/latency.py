@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Panels:
-    """What is shown: rows of groups, columns of at most three runs.
+    """The panels: rows of groups, columns of at most three runs.
 
     Attributes:
         groups: Names of the traffic.
@@ -113,7 +113,7 @@ def _chart(every: Runs) -> Chart:
 
 
 def _some(records: Sequence[RunRecord]) -> Sequence[RunRecord]:
-    """Of a grid, all buffers of one manager, or the largest buffer of several."""
+    """Chooses from a grid all buffers of one manager, or the largest buffer of several."""
     if len({record.manager for record in records}) == 1:
         return records
     largest = max(record.buffer_ms for record in records)

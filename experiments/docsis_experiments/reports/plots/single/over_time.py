@@ -51,9 +51,9 @@ class _Panel:
 
     Attributes:
         title: Above it.
-        label: Of its axis.
+        label: Label of its axis.
         height: Beside that of the others.
-        lines: Of each run; None of one that has none.
+        lines: Lines of each run; None of one that has none.
         level: What the lines are held against, and words; None where there is nothing.
         milliseconds: Whether the picture's scale shows targets and full buffers beside each other.
     """

@@ -32,7 +32,7 @@ _DECADE: Final = 10.0
 
 @dataclass(frozen=True)
 class _Picture:
-    """What one of them shows.
+    """The content of one picture.
 
     Attributes:
         axis: What is varied along its panels.
@@ -173,4 +173,4 @@ _NAMES: Final[Mapping[str, str]] = {
     "round_trip_times": "round trip",
     "flows": "flows:",
 }
-"""What the value of another axis is called above its column."""
+"""The words for another axis above its column."""

@@ -42,7 +42,8 @@ UPLOADS: Final = ["uploads"]
 _ONE_RATE: Final = replace(TENTH, sustained=RATE, peak=RATE, burst=1522)
 
 RATES_KBPS: Final = (30, 45, 65, 95, 140, 200, 320, 500)
-"""Of the uploads' service; between two the loss is taken for linear in the rate's logarithm."""
+"""Rates of the uploads' service; between two, the loss is taken for linear in the rate's
+logarithm."""
 _BUFFER: Final = "64 KB"
 """250 ms are less than a frame at 30 kbit/s, and the losses are to be the AQM's."""
 

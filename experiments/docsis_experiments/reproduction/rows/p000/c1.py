@@ -19,7 +19,7 @@ from docsis_experiments.reproduction.row import (
 from docsis_experiments.reproduction.settings.p000_buckets import PACKETS, checked
 
 FRAMES: Final = 100_000_000
-"""Of all worlds together."""
+"""Frames of all worlds together."""
 
 _WORLDS: Final = {Level.SMOKE: 1, Level.STUDY: 20, Level.FULL: 13 * FRAMES // (10 * PACKETS)}
 """More than frames need that are sent: a fifth may find the buffer full, and never leaves."""

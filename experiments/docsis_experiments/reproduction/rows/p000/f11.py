@@ -151,7 +151,7 @@ _IDLE_SECONDS: Final = 5
 
 
 def gone_stale(seed: int) -> Mapping[str, float]:
-    """What appendix A's estimate does in 5 s without requests, percent of what it was before.
+    """Plays appendix A's estimate for 5 s without requests; percent of what it was before.
 
     Half of the sustained rate is granted for a second while requests wait; then nobody asks, and
     the channel halves, which cannot be seen.

@@ -25,7 +25,7 @@ from docsis_experiments.reproduction.settings.p000_units import quantity
 READINGS: Final = ("own-mac", "no-mac", "cubic", "connection-a-file", "endless-files")
 
 _LOAD: Final = LOADS[7]
-"""What is read for "heavy load"."""
+"""The reading of "heavy load"."""
 _GAMES: Final = game_groups(_LOAD)
 
 _CHANNELS: Final[Mapping[str, Mapping[str, Any]]] = {

@@ -29,7 +29,7 @@ from docsis_experiments.reproduction.settings.p000_draws import (
 )
 
 RUNS: Final = 100_000
-"""Of a point, all seeds together."""
+"""Runs for a point, all seeds together."""
 SEEDS: Final = 20
 
 SMALL: Final = tuple(float(f"{p:.6g}") for p in np.geomspace(0.001, 0.1, 20))
@@ -115,7 +115,7 @@ def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
 
 
 def _points(made: Made) -> list[tuple[float, dict[int, float]]]:
-    """Of each set probability the effective one, by seed."""
+    """The effective probability of each set one, by seed."""
     found: dict[float, dict[int, float]] = {}
     for label in (*(f"p {p:g}" for p in SMALL), "large p"):
         for seed, report in made.results.draws(label).items():

@@ -68,7 +68,7 @@ def _some_lossless(asked: Asked, results: Results) -> Mapping[str, Measured]:
 
 
 _LEAST_PERCENT: Final = 0.001
-"""Where the axis begins: a fourth of one packet of the 24,000 that four sessions send."""
+"""The beginning of the axis: a fourth of one packet of the 24,000 that four sessions send."""
 _MOST_PERCENT: Final = 100.0
 
 

@@ -35,7 +35,7 @@ def _works(asked: Asked) -> Iterator[Run]:
 
 
 def p90(outcomes: Mapping[Condition, Outcome]) -> float:
-    """Of the pages of all conditions together, seconds."""
+    """The 90th percentile over the pages of all conditions together, seconds."""
     return quantile(PAGE_BOUNDS_MS, _within(outcomes.items()), _P90) / 1e3
 
 

@@ -31,7 +31,7 @@ _RUN_BY: Final[Mapping[str, tuple[tuple[Manager, ...], tuple[int, ...]]]] = {
     "000-F6e": (_PAIR, (200,)),
     "000-F6f": (SEVEN, (20, 50)),
 }
-"""Which row has which queue managers, and at which round trips."""
+"""The queue managers and the round trips of each row."""
 
 
 def _row(name: str, measure: _Measure, *, mininet: bool = False) -> Row:

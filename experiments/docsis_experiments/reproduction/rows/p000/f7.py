@@ -38,11 +38,11 @@ P_OF_TEN: Final = 0.0185
 TEN: Final = 10.0
 
 RUNS: Final = 1_000_000
-"""Of figures 7 and 9, all seeds together."""
+"""Runs for figures 7 and 9, all seeds together."""
 BLOCKS: Final = 100_000
-"""Of figures 8 and 10, all seeds together."""
+"""Blocks for figures 8 and 10, all seeds together."""
 SEEDS: Final = 20
-"""Of figures 9 and 10."""
+"""Seeds for figures 9 and 10."""
 
 _SHORT: Final = 10
 _FIRST: Final = 100
@@ -177,7 +177,7 @@ def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
 
 
 def _drops(made: Made, label: str) -> list[Drops]:
-    """Of all seeds."""
+    """The drops of all seeds."""
     return list(_one(label, made.asked, made.results).values())
 
 

@@ -46,7 +46,7 @@ def _share(manager: Manager, values: Mapping[Manager, float]) -> float:
 
 
 def _cells(asked: Asked, results: Results) -> dict[int, list[dict[Manager, float]]]:
-    """Of each complete seed the cells; in each, less is better."""
+    """The cells of each complete seed; in each, less is better."""
     told = Population(asked, chosen(OF_CELLS, asked), results)
     conditions = {manager: dict(told.seeds(manager)) for manager in SINGLE}
     curves = {

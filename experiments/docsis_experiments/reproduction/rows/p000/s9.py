@@ -38,7 +38,7 @@ def provisioned(whole: Mapping[str, Any], aqm: Mapping[str, Any]) -> ServiceFlow
 
 
 def options() -> list[str]:
-    """Of the three options those that do what they are for."""
+    """Those of the three options that do what they are for."""
     default = provisioned({}, {})
     checks = {
         "upstream_aqm_disable": not provisioned({"upstream_aqm_disable": True}, {}).aqm_enabled,

@@ -52,7 +52,7 @@ def _measure(made: Measuring) -> None:
 
 
 def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
-    """What there is of figure 13: the largest buffer, under each Pmax."""
+    """Makes figure 13: the largest buffer, under each Pmax."""
     if "001-F13" not in made:
         return
     found = {pmax: made["001-F13"].results.runs(_point(pmax, Reading.FIRST).work) for pmax in PMAX}

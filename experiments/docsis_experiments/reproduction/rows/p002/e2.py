@@ -77,7 +77,7 @@ def _played(outcome: Outcome, setting: Setting) -> float:
 
 
 def _switches(outcome: Outcome, setting: Setting) -> float:
-    """Of a player, in a minute."""
+    """The switches of a player in a minute."""
     del setting
     return measured(outcome, switches()) / VIDEOS / (outcome.seconds / 60)
 

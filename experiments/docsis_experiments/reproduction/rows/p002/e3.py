@@ -46,7 +46,7 @@ def _middle(manager: str, n: int) -> Setting:
 
 
 def _points(manager: str, n: int, which: Reading) -> list[Setting]:
-    """What a cell of the table is the mean of."""
+    """The settings whose mean is a cell of the table."""
     likes = range(1, n + 1) if which is Reading.EACH_ROUND_TRIP else (0,)
     return [Setting(manager, n, Experiment.TIERS, like) for like in likes]
 

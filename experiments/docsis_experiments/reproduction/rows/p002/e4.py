@@ -83,7 +83,7 @@ def _udp(outcome: Outcome, during: tuple[int, int]) -> float:
 
 
 def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
-    """What UDP and a download get meanwhile."""
+    """Makes the figure of what UDP and a download get meanwhile."""
     if "002-E4" not in made:
         return
     row = made["002-E4"]

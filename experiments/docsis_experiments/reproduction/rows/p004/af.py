@@ -29,7 +29,7 @@ _LARGE_FILTER: Final = replace(_LARGE, ack_filter=True)
 
 
 def _difference(outcomes: Sequence[Outcome]) -> float:
-    """Of the largest utilisations: those with the filter come first."""
+    """The difference of the largest utilisations: those with the filter come first."""
     half = len(outcomes) // 2
     best = largest(utilisation)
     return best(outcomes[:half]) - best(outcomes[half:])
@@ -57,7 +57,7 @@ def _with_large_queues(made: Measuring) -> None:
 
 
 def _bursts(made: Measuring) -> None:
-    """Where the utilisation is comparable: mean over the points with and without the filter."""
+    """Compares burstiness with and without the filter, where the utilisation is comparable."""
 
     def over(outcomes: Sequence[Outcome]) -> float:
         found = np.asarray([variation(one) for one in outcomes]).reshape(2, -1).mean(axis=1)

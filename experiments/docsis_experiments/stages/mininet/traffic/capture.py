@@ -70,12 +70,12 @@ class Point:
 
 @dataclass(frozen=True)
 class Capture:
-    """What to look at.
+    """The interfaces and packets that a capture looks at.
 
     Attributes:
         points: The interfaces.
         ports: First and last destination port of the flows.
-        one_in: Of that many packets one; a power of two.
+        one_in: One of this many packets is looked at; a power of two.
     """
 
     points: tuple[Point, ...]
@@ -85,11 +85,11 @@ class Capture:
 
 @dataclass(frozen=True)
 class Counted:
-    """What an end's sockets were shown.
+    """The packets that an end's sockets were shown.
 
     Attributes:
         packets: That the filter took.
-        lost: Of these, those that a socket had no room for.
+        lost: Packets among these that a socket had no room for.
     """
 
     packets: int
@@ -97,7 +97,7 @@ class Counted:
 
 
 def sampling(packets_a_second: float) -> int:
-    """Of how many packets one is looked at, so that it is about `MOST_A_SECOND` at the most."""
+    """Chooses n so that one of n packets is looked at, about `MOST_A_SECOND` at the most."""
     one_in = 1
     while packets_a_second / one_in > MOST_A_SECOND:
         one_in *= 2
@@ -121,14 +121,14 @@ def write(capture: Capture, path: Path) -> None:
 
 
 def read(path: Path) -> Capture:
-    """What `write` wrote."""
+    """Reads a file of `write`."""
     found = json.loads(path.read_text())
     first, last = found["ports"]
     return Capture(tuple(Point(**p) for p in found["points"]), (first, last), found["one_in"])
 
 
 def counts(packets: Path) -> dict[End, Counted]:
-    """What the program counted at each end, from beside the file that it left.
+    """Reads the program's counts at each end, from beside the file that it left.
 
     Raises:
         TestbedError: It left none.
@@ -184,7 +184,7 @@ def opened(point: Point, program: Sequence[Instruction]) -> socket.socket:
 
 
 def counted(made: socket.socket) -> Counted:
-    """What a socket was shown since this was asked the last time."""
+    """Counts the packets that a socket was shown since the last call."""
     answer = made.getsockopt(_SOL_PACKET, _PACKET_STATISTICS, _STATISTICS.size)
     return Counted(*_STATISTICS.unpack(answer))
 

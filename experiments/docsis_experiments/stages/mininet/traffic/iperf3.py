@@ -36,7 +36,7 @@ def client_command(address: str, port: int, seconds: float) -> list[str]:
 
 @dataclass(frozen=True)
 class UploadResult:
-    """What iperf3 says of a whole upload.
+    """The result that iperf3 reports of a whole upload.
 
     Attributes:
         received_bytes: Payload that the server got.

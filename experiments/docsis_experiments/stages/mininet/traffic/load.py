@@ -108,7 +108,7 @@ def write(streams: Sequence[Stream], path: Path) -> None:
 
 
 def read(path: Path) -> list[Stream]:
-    """What `write` wrote."""
+    """Reads a file of `write`."""
     return [
         Stream(**{**s, "source": tuple(s["source"]), "destination": tuple(s["destination"])})
         for s in json.loads(path.read_text())
@@ -196,7 +196,7 @@ class Receiver:
     """Counts what arrives of each stream.
 
     Attributes:
-        names: Of the streams, in the order of the counts.
+        names: Names of the streams, in the order of the counts.
     """
 
     def __init__(self, streams: Sequence[Stream]) -> None:

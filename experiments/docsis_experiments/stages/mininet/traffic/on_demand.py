@@ -41,10 +41,11 @@ _PORTS: Final = {
     TrafficKind.CALL: range(5060, 5070),
     TrafficKind.GAME: range(3074, 3077),
 }
-"""Of the server, one for each that runs."""
+"""Ports of the server, one for each traffic that runs."""
 
 _HOST_PORT: Final = 21_000
-"""Of a host, and one more for each that was started: below those that the kernel gives."""
+"""A host's first port, and one more for each traffic that was started: below those that the kernel
+gives."""
 
 _MOST_NUMBERS: Final = 10_000
 _EXPEDITED: Final = 0xB8
@@ -58,7 +59,7 @@ _End = tuple[Host, int]
 
 
 class Launcher(Protocol):
-    """What of a testbed is used.
+    """The part of a testbed that is used.
 
     Attributes:
         topology: What was built.
@@ -128,7 +129,7 @@ class OnDemand:
         return answer(self.running())
 
     def running(self) -> list[dict[str, Any]]:
-        """What there is; what has ended by itself is forgotten."""
+        """Lists the traffic that runs; what has ended by itself is forgotten."""
         for one in tuple(self._running.values()):
             if not one.lives:
                 one.end()

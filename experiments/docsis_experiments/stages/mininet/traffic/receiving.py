@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What receivers of traffic share: sockets in hosts' namespaces, counts, and samples on time."""
+"""The common part of receivers: sockets in hosts' namespaces, counts, and samples on time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ came, and nobody counted them."""
 
 _SO_MEMINFO: Final = 55
 _MEMORY: Final = struct.Struct("=32xI")
-"""Of the numbers that SO_MEMINFO tells, SK_MEMINFO_DROPS."""
+"""Format of SO_MEMINFO's answer, of which SK_MEMINFO_DROPS is read."""
 
 _CHUNK: Final = 1 << 17
 _BUFFER: Final = 8 << 20

@@ -49,7 +49,7 @@ _FIELDS: Final = ("asked_ns", "answered_ns")
 
 @dataclass(frozen=True)
 class Requests:
-    """What a client asks.
+    """The requests of a client.
 
     Attributes:
         source, destination: IPv4 address and port.
@@ -85,7 +85,7 @@ def write(requests: Sequence[Requests], path: Path) -> None:
 
 
 def read(path: Path) -> list[Requests]:
-    """What `write` wrote."""
+    """Reads a file of `write`."""
     return [
         Requests(
             **{
@@ -136,7 +136,7 @@ def answer(made: socket.socket, length: int) -> None:
 
     Args:
         made: Connected to the client.
-        length: Of a reply, bytes.
+        length: Length of a reply, bytes.
     """
     for _ in range(_TURN):
         try:

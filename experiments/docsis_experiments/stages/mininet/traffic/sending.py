@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What senders of UDP on a timetable share."""
+"""The common part of senders of UDP on a timetable."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ fn frame(length: usize) -> Frame {
     }
 }
 
-/// Of frames that all wait for so many microseconds, how many are dropped.
+/// Counts the dropped frames among frames that all wait for so many microseconds.
 fn dropped_after(modem: &mut Modem, wait: u64) -> usize {
     // Behind whatever the modem has been through.
     let now = START + modem.queue(u64::MAX).enqueued.frames * 1_000_000_000;

@@ -12,7 +12,7 @@ const SLOW: u64 = TARGET as u64 / 2;
 const LONG: u32 = 10_000;
 const FIFTH: u64 = 53_687_091;
 const QUEUES: u32 = 32;
-/// Of the pool: where the service flow's sub-queues begin.
+/// The first of the service flow's sub-queues in the pool.
 const FIRST: u32 = 96;
 
 const FRAME: Frame = Frame {

@@ -10,7 +10,7 @@ use device::QueueId;
 use proptest::prelude::*;
 
 const MAX_PACKET: u64 = 1522;
-/// Of tokens in a byte.
+/// Units of tokens in a byte.
 const BYTE: u64 = 8_000_000;
 
 fn modem(manager: u8, rate: u64, burst: u64) -> Modem {

@@ -29,9 +29,10 @@ __all__ = [
 ]
 
 __version__: str
+"""Version of the switch's workspace."""
+
 SOURCES: str
-"""SHA-256 of the sources, the compiler and the options that the module was built of, hexadecimal."""
-"""Of the switch's workspace."""
+"""SHA-256 of the module's sources, compiler and options, hexadecimal."""
 
 CHANNEL_PROFILES: tuple[str, ...]
 """Names of upstream channels' profiles."""
@@ -41,7 +42,7 @@ def channel_profile(name: str, **settings: int | str | None) -> dict[str, int | 
 
     Args:
         name: One of CHANNEL_PROFILES.
-        settings: What is different, as for `World.add_channel`.
+        settings: Settings that differ, as for `World.add_channel`.
     """
 
 SchedulingType = Literal["best-effort", "nrtps", "rtps", "ugs-ad", "ugs", "pgs"]
@@ -51,7 +52,7 @@ Congestion = Literal["cubic", "reno", "ledbat"]
 """TCP's congestion control."""
 
 Profile = Literal["linux", "rfc"]
-"""What a host's TCP has: all that Linux does, or RFC 5681, 6582 and 6675 alone."""
+"""A host's TCP: all that Linux does, or RFC 5681, 6582 and 6675 alone."""
 
 Acknowledgements = Literal["delayed", "every-segment"]
 """When a host acknowledges data: as its profile does, every second segment or a little later (RFC
@@ -80,7 +81,7 @@ class TransferInfo(TypedDict):
     """A TCP sender at this moment: of its newest connection, counters over all of them."""
 
     state: str
-    """Of the connection, as RFC 9293 names it; "CLOSED" before the first and after the last."""
+    """The connection's state by RFC 9293; "CLOSED" before the first and after the last."""
     cwnd: int
     """Congestion window, bytes."""
     ssthresh: int
@@ -103,14 +104,14 @@ class TransferInfo(TypedDict):
     """Bytes acknowledged, of all connections."""
 
 class Counts(TypedDict):
-    """What an application's packets came to so far, from its source to its destination."""
+    """Counts of an application's packets so far, from its source to its destination."""
 
     sent_frames: int
     sent_bytes: int
-    """Of frames to the end of their CRC."""
+    """Bytes of frames to the end of their CRC."""
     received_frames: int
     received_bytes: int
-    """Of frames to the end of their CRC."""
+    """Bytes of frames to the end of their CRC."""
     payload: int
     """Payload that the receiving application got: of TCP in order, each byte once."""
 
@@ -204,10 +205,10 @@ class World:
             device_id: P4Runtime's, not 0; unique in this world.
             ports: Port numbers, 1 to 510.
             cpu_port: Port of packet-in and packet-out.
-            seed: Of what its programs draw at random; drawn from the world's unless given.
-            lateness: Of the switch's process, which a testbed's hosts see: frames leave so much
-                later than due, and those that were due meanwhile with them. Time inside the
-                device is exact all the same.
+            seed: Seed of its programs' random draws; drawn from the world's unless given.
+            lateness: Lateness of the switch's process, which hosts see: frames leave so much later
+                than due, together with those that became due meanwhile. Time inside the device is
+                exact all the same.
         """
 
     def connect(
@@ -253,8 +254,8 @@ class World:
             link_rate: bit/s of each direction, of frames with preamble and gap; 0 is no limit.
             delay_ns: Propagation delay of the link.
             jitter_ns: A frame is delayed by up to so much more, and overtakes none.
-            lateness: Of the host: an application runs so much later than its timer, and what
-                arrives meanwhile is handed over together.
+            lateness: Lateness of the host: an application runs so much later than its timer, and
+                frames that arrive meanwhile are handed over together.
         """
 
     # --- control ---------------------------------------------------------------------------
@@ -265,7 +266,7 @@ class World:
         Args:
             name: For `add_upstream_flow` and `channel_state`.
             profile: One of CHANNEL_PROFILES.
-            settings: What is different, by the field's name with a dot before a part's, as
+            settings: Settings that differ, by the field's name with a dot before a part's, as
                 `**{"map_minislots": 80, "timing.delivery": 40_000}`. Times are nanoseconds but for
                 clock.frame_ps. Three set several fields at a time: line_rate (bit/s, of
                 cablelabs-2014), map_time (of docsis-1.1-004) and map_frames (of docsis-3.1).
@@ -338,16 +339,16 @@ class World:
             queue_id: The queue there, not 0.
             sid: The service flow's number on the channel, 1 to 16382.
             scheduling_type: How it comes to grants. A value that this does not use is refused.
-            policy: What it must not do (24.16); usual for its scheduling type unless given.
+            policy: What the flow must not do (24.16); usual for its type unless given.
             polling_interval_ns: Between two polls.
             poll_jitter_ns: How much later than that a poll may come.
             grant_size: MAC bytes of an unsolicited grant.
             grant_interval_ns: Between two intervals of unsolicited grants.
             grant_jitter_ns: How much later than that a grant may come.
             grants_per_interval: Unsolicited grants in each.
-            guaranteed_grant_interval_ns: Of proactive grants; 0 is one MAP.
-            guaranteed_grant_rate: Of proactive grants, bit/s.
-            guaranteed_request_interval_ns: Of polls beside them, one in each; 0 is none.
+            guaranteed_grant_interval_ns: Interval of proactive grants; 0 is one MAP.
+            guaranteed_grant_rate: Rate of proactive grants, bit/s.
+            guaranteed_request_interval_ns: Interval of polls beside them; 0 is none.
             activity_detection_disable: 1 keeps proactive grants while the flow is idle.
             traffic_priority: 0 to 7; 7 goes first.
             max_sustained_rate: 0 is no limit.
@@ -356,7 +357,7 @@ class World:
             min_reserved_rate: 0 is none.
             assumed_packet_size: Bytes that a shorter frame counts for in the minimum rate.
             max_concatenated_burst: Bytes; 0 is no limit.
-            backoff_eighths: Of the contention window.
+            backoff_eighths: Multiplier of the contention window, in eighths.
             request_unit: Bytes that a queue-depth request counts in.
         """
 
@@ -387,7 +388,7 @@ class World:
         """
 
     def channel_state(self, channel: str) -> bytes:
-        """What a channel has counted, and its last MAPs where it is watched.
+        """Counters of a channel, and its last MAPs where it is watched.
 
         Returns:
             A serialized docsis.mac.v1.ChannelState, as a switch tells it too.
@@ -534,11 +535,11 @@ class World:
                 what TCP could not send is not caught up on. No such limit unless given.
             reply_delay_ns: What the destination sends is so much longer on its way than its link
                 says: this flow has a round trip of its own. A minute at most.
-            source_port: Of the first connection; the next one's is 200 higher, as the Mininet
+            source_port: Port of the first connection; the next one's is 200 higher, as the Mininet
                 stage has it.
             tos: ToS byte of its segments, and of their acknowledgements.
             congestion: Congestion control.
-            profile: What TCP does.
+            profile: TCP's profile.
             acknowledgements: When the receiver acknowledges data.
             initial_window: Segments.
             segment: Largest payload of a segment, bytes.
@@ -580,10 +581,10 @@ class World:
             interval_ns: From message to message.
             start_ns: The first message, and the opening of the connection.
             stop_ns: When the connection is reset.
-            source_port: Of the connection.
+            source_port: Port of the connection.
             tos: ToS byte.
             congestion: Congestion control.
-            profile: What TCP does.
+            profile: TCP's profile.
             acknowledgements: When the receiver acknowledges data.
             initial_window: Segments.
             segment: Largest payload of a segment, bytes.
@@ -630,10 +631,10 @@ class World:
             response: Mean of a response's bytes, which are exponentially distributed.
             start_ns: When the client begins to think.
             stop_ns: When it stops asking.
-            source_port: Of the connection.
+            source_port: Port of the connection.
             tos: ToS byte, both ways.
             congestion: Congestion control.
-            profile: What TCP does.
+            profile: TCP's profile.
             acknowledgements: When the receiver acknowledges data.
             initial_window: Segments.
             segment: Largest payload of a segment, bytes.
@@ -687,10 +688,10 @@ class World:
             request: Bytes of a request.
             start_ns: When the first page begins.
             stop_ns: When connections are reset, and no page follows.
-            source_port: Of the first connection.
+            source_port: Port of the first connection.
             tos: ToS byte, both ways.
             congestion: Congestion control.
-            profile: What TCP does.
+            profile: TCP's profile.
             acknowledgements: When the receiver acknowledges data.
             initial_window: Segments.
             segment: Largest payload of a segment, bytes.
@@ -729,7 +730,7 @@ class World:
         Segments come one after the other over one TCP connection. The first one has the lowest
         rate, any other the highest that a share of the mean throughput carries: a segment's bits
         over the time from its request to its end. Playing begins with the first segment, stops
-        where the buffer is empty, and goes on with the next segment. `received` is of all that came.
+        where the buffer is empty, and goes on with the next segment. `received` counts all payload.
 
         Args:
             source: Who watches.
@@ -745,10 +746,10 @@ class World:
             request: Bytes of a request.
             start_ns: When the first segment is asked for.
             stop_ns: When the connection is reset.
-            source_port: Of the first connection.
+            source_port: Port of the first connection.
             tos: ToS byte, both ways.
             congestion: Congestion control.
-            profile: What TCP does.
+            profile: TCP's profile.
             acknowledgements: When the receiver acknowledges data.
             initial_window: Segments of TCP.
             segment: Largest payload of a segment of TCP, bytes.
@@ -795,16 +796,16 @@ class World:
             gap_ns: Law of the time from the request for an object to that for the next.
             segments: Law of an object's segments, whose mean is in thousandths of a segment. A draw
                 between two whole numbers becomes one of them at random, and 1 at least.
-            segment_bytes: Of one.
+            segment_bytes: Bytes of a segment.
             pause_ns: Law of the time from the end of a page to the start of the next.
             connections: To one server at once; what is beyond waits.
             request: Bytes of a request.
             start_ns: When the first page begins.
             stop_ns: When connections are reset, and no page follows.
-            source_port: Of the first connection.
+            source_port: Port of the first connection.
             tos: ToS byte, both ways.
             congestion: Congestion control.
-            profile: What TCP does.
+            profile: TCP's profile.
             acknowledgements: When the receiver acknowledges data.
             initial_window: Segments.
             segment: Largest payload of a segment, bytes.
@@ -834,9 +835,9 @@ class World:
             port: UDP port.
             count: How many.
             interval_ns: From probe to probe.
-            frame_length: Of a probe's frame to the end of the CRC.
+            frame_length: Length of a probe's frame to the end of the CRC.
             start_ns: When the first one is sent.
-            source_port: Of the probes.
+            source_port: Port of the probes.
             tos: ToS byte, both ways.
         """
 
@@ -860,13 +861,13 @@ class World:
             source: Asks.
             destination: Answers at once.
             port: UDP port.
-            frame_length: Of a request's frame to the end of the CRC.
+            frame_length: Length of a request's frame to the end of the CRC.
             reply_length: The same of a reply's.
             timeout_ns: The next request does not wait longer for a reply. A reply that comes later
                 still belongs to its own request.
             start_ns: When the first request is made.
             stop_ns: Nothing is asked from then on.
-            source_port: Of the requests.
+            source_port: Port of the requests.
             tos: ToS byte, both ways.
         """
 
@@ -894,7 +895,7 @@ class World:
             source: Sends.
             destination: Receives, and counts.
             port: UDP port.
-            frame_length: Of each frame to the end of the CRC.
+            frame_length: Length of each frame to the end of the CRC.
             interval_ns: From datagram to datagram, or from train to train. With `times_ns`, 0.
             train: Datagrams back to back.
             times_ns: When to send, in order, instead of at an interval.
@@ -903,7 +904,7 @@ class World:
             start_ns: The first datagram is sent up to 100 ms later, or up to the interval: not
                 all streams send at the same moment.
             stop_ns: Nothing is sent from then on.
-            source_port: Of the datagrams.
+            source_port: Port of the datagrams.
             tos: ToS byte.
             one_in: Which of its datagrams are recorded.
         """
@@ -938,7 +939,7 @@ class World:
         """
 
     def counts(self, application: int) -> Counts:
-        """What an application's packets came to so far."""
+        """Counts of an application's packets so far."""
 
     def transfer_info(self, application: int) -> TransferInfo:
         """The TCP sender of an application; of `requests` the server."""
@@ -1001,7 +1002,7 @@ class World:
         """Samples applications from now on, first one interval from now; see `samples`."""
 
     def samples(self, application: int) -> dict[str, bytes]:
-        """What was sampled of an application so far.
+        """The samples of an application so far.
 
         The columns are time_ns and received, and of TCP cwnd, ssthresh, srtt_ns, in_flight and
         retransmissions, as in `transfer_info`.

@@ -25,7 +25,7 @@ pub struct WatchedBurst {
 pub struct WatchedElement {
     /// Who got which minislots, and what for.
     pub element: Element,
-    /// Of a grant: what was sent in it; `None`: its time has not come, or its flow is gone.
+    /// What was sent in a grant; `None` before its time, or when its flow is gone.
     pub burst: Option<WatchedBurst>,
 }
 
@@ -77,7 +77,7 @@ pub struct WatchedMap {
     pub requests: Vec<WatchedRequest>,
     /// How many there were.
     pub requests_sent: u64,
-    /// Of those, that collided.
+    /// Requests that collided.
     pub requests_collided: u64,
 }
 

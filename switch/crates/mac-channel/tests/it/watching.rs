@@ -53,7 +53,7 @@ fn counted(statistics: &Statistics, record: &Record) -> Sums {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
 
-    /// Of a short run, that all of it is kept: counts are the channel's, and each flow's; a grant's
+    /// The watch keeps all of a short run: counts are the channel's, and each flow's; a grant's
     /// minislots are used or wasted; every request is where it was sent; a grant that answers one
     /// comes later, and one that is asked for names a request that its flow has sent.
     #[test]

@@ -53,7 +53,7 @@ pub struct Station<I> {
     random: Random,
     state: State,
     window: Window,
-    /// Of the last MAP that it read.
+    /// The backoff window of the last MAP that it read.
     backoff: Backoff,
     asked: Outstanding,
     staged: Option<Staged<I>>,
@@ -71,7 +71,8 @@ pub struct Station<I> {
 }
 
 impl<I> Station<I> {
-    /// Of a flow on a channel. Its random draws are a stream of its own under the seed.
+    /// Makes the station of a flow on a channel. Its random draws are a stream of its own under the
+    /// seed.
     #[must_use]
     pub fn new(profile: &Profile, flow: &FlowConfig, seed: u64) -> Self {
         Self {

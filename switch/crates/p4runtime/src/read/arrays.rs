@@ -18,9 +18,9 @@ use crate::write::arrays::no_meter_counters;
 /// Cells of a register as they were at one moment.
 #[derive(Debug)]
 pub enum Cells {
-    /// Of up to 64 bits.
+    /// Cells of up to 64 bits.
     Narrow(Vec<u64>),
-    /// Of more.
+    /// Cells of more bits.
     Wide(Vec<u128>),
 }
 

@@ -150,7 +150,7 @@ impl Target {
 pub struct Fetched {
     pub(super) queries: Vec<Result<Query, Failure>>,
     pub(super) answers: Vec<Result<Answer, Failure>>,
-    /// Of the next request.
+    /// The progress of the next request.
     progress: Progress,
     pub(super) charge: Charge,
     pub(super) now_ns: u64,

@@ -49,7 +49,7 @@ struct Rest {
     config: Arc<PipelineConfig>,
     now_ns: u64,
     pending: std::vec::IntoIter<(Query, Answer)>,
-    /// Of the query in hand: pieces,
+    /// The remaining parts of the query in hand: pieces,
     parts: std::vec::IntoIter<Part>,
     /// or entries of tables in their order.
     entries: Option<Sorted>,

@@ -306,7 +306,7 @@ pub struct Batch {
     results: Vec<Result<(), Failure>>,
     /// Cells of the array in hand that are written.
     cells: usize,
-    /// Of digests that were changed: not dropped between packets.
+    /// Changed digests, whose memory is not freed between packets.
     forgotten: Vec<Forgotten>,
     /// `None`: failed updates do not matter to the others.
     undo: Option<Undo>,

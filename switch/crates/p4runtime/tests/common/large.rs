@@ -73,7 +73,7 @@ impl Large<'_> {
         }
     }
 
-    /// Of the table with an exact key, with an idle timeout of a day.
+    /// An entry of the table with an exact key, with an idle timeout of a day.
     pub fn station(&self, n: usize) -> Entity {
         table_entry(p4::TableEntry {
             idle_timeout_ns: 86_400_000_000_000,
@@ -82,7 +82,7 @@ impl Large<'_> {
         })
     }
 
-    /// Of the table with priorities: rules of a filter.
+    /// An entry of the table with priorities: a rule of a filter.
     pub fn filter(&self, n: usize) -> Entity {
         let low = bytes(n % 60_000);
         let key = vec![
@@ -95,7 +95,7 @@ impl Large<'_> {
         })
     }
 
-    /// Of the table with an action selector, to a group.
+    /// An entry of the table with an action selector, to a group.
     pub fn route(&self, n: usize, group: usize) -> Entity {
         table_entry(p4::TableEntry {
             action: table_action(p4::table_action::Type::ActionProfileGroupId(group as u32)),
@@ -207,13 +207,13 @@ pub struct Sizes {
     pub filters: usize,
     pub routes: usize,
     pub groups: usize,
-    /// Of one large group; of a value set a tenth of that.
+    /// Members of one large group; a value set has a tenth of them.
     pub members: usize,
 }
 
 /// Updates in one request.
 const BATCH: usize = 20_000;
-/// Of one that fails: all their errors go into the metadata of its status.
+/// Updates of a batch that fails: all their errors go into the metadata of its status.
 const UNDONE: usize = 100;
 
 /// A client that reports what its requests cost the device's thread.

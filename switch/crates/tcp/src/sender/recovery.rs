@@ -9,8 +9,7 @@ use crate::scoreboard::State;
 use crate::window::{Congestion, CongestionControl};
 
 impl Sender {
-    /// Of what congestion takes its part: RFC 5681 says the flight, Linux the
-    /// window.
+    /// The quantity of which congestion takes a part: the flight in RFC 5681, the window in Linux.
     fn basis(&self) -> u32 {
         match self.config.recovery {
             LossRecovery::Rack => self.window.cwnd(),

@@ -175,7 +175,7 @@ def parse(raw: bytes) -> Packet | None:
 
 @dataclass
 class Losses:
-    """What is still to be lost."""
+    """The losses that are still to come."""
 
     script: Script
     lost: list[int] = field(init=False)
@@ -253,7 +253,7 @@ class Recording:
         return acknowledged and not self.waiting and clock() - self.last_event > QUIET
 
     def work(self) -> None:
-        """What the applications do: one sends everything at once, one reads."""
+        """Does the applications' work: one sends everything at once, one reads."""
         if self.server is None:
             try:
                 self.server, _ = self.listener.accept()
@@ -372,7 +372,7 @@ class Recording:
 
 
 def header(name: str, script: Script) -> list[str]:
-    """What a trace says of itself."""
+    """The head of a trace, about itself."""
     return [
         "# SPDX-License-Identifier: Apache-2.0",
         f"# kernel {platform.release().split('-')[0]}, tcp_rto_min 200 ms, one segment a packet",

@@ -12,7 +12,7 @@ use crate::schema::{ActionCall, ActionId, ActionSchema, ParamSchema};
 pub(crate) struct Calls {
     words: Vec<u64>,
     stride: usize,
-    /// Of each action of the list: the words of each parameter.
+    /// The words of each parameter, for each action of the list.
     params: Vec<Box<[usize]>>,
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn fold(hash: u64, word: u64) -> u64 {
 /// A word, and 1 + its entry; 0 is an empty cell.
 type Cell = (u64, u32);
 
-/// Of an old cell whose entry was removed, or has moved out of order.
+/// Marks an old cell whose entry was removed, or has moved out of order.
 const DEAD: u32 = u32::MAX;
 /// Old cells that a change moves. Two would do for the old cells to be gone
 /// before the new ones are full.
@@ -206,11 +206,11 @@ const SHORT: u32 = 16;
 /// From a key to an entry.
 #[derive(Clone, Debug)]
 pub(crate) enum ExactMap {
-    /// Of up to [`SHORT`] bits: 1 + the entry by key; 0 is none.
+    /// Keys of up to [`SHORT`] bits: 1 + the entry by key; 0 is none.
     Short(Vec<u32>),
-    /// Of up to 64 bits, as one word.
+    /// Keys of up to 64 bits, as one word.
     One(WordMap),
-    /// Of more.
+    /// Longer keys.
     Many(ManyMap),
 }
 

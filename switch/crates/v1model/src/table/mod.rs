@@ -54,7 +54,7 @@ pub(crate) struct Found<'a> {
 struct Cold {
     key: EntryKey,
     age: u64,
-    /// Of the idle timeout, and metadata where there is any.
+    /// The idle timeout and the metadata, where there are any.
     options: Option<Box<EntryOptions>>,
 }
 

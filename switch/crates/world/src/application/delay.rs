@@ -15,7 +15,7 @@ pub struct Delay {
 }
 
 impl Delay {
-    /// Of so many nanoseconds.
+    /// Makes a delay of so many nanoseconds.
     #[must_use]
     pub fn new(time: u64) -> Self {
         Self {

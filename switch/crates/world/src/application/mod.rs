@@ -77,7 +77,7 @@ pub struct Common {
     pub source: u32,
     /// The host that receives.
     pub destination: u32,
-    /// Of packets from source to destination.
+    /// The addresses of packets from source to destination.
     pub forward: Addresses,
     /// The timer's source of events.
     pub timer: u32,
@@ -98,7 +98,7 @@ pub struct Common {
 }
 
 impl Common {
-    /// Of an application without traffic yet.
+    /// Makes the common part of an application without traffic yet.
     #[must_use]
     pub fn new(
         number: u32,

@@ -66,7 +66,7 @@ pub struct DeviceOptions<'a> {
     pub ports: Vec<u16>,
     /// The port of packet-in and packet-out.
     pub cpu_port: Option<u16>,
-    /// Of what programs draw; drawn from the world's seed unless given.
+    /// The seed of programs' random draws; drawn from the world's seed unless given.
     pub seed: Option<u64>,
     /// How late its process sends.
     pub lateness: Lateness,

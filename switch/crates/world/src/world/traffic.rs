@@ -33,7 +33,7 @@ pub struct Flow<'a> {
     pub source_port: u16,
     /// ToS byte.
     pub tos: u8,
-    /// Of its packets one in so many is recorded, a power of two; 0 for none.
+    /// One of so many of its packets is recorded, a power of two; 0 for none.
     pub one_in: u32,
 }
 
@@ -55,7 +55,7 @@ pub struct ProbesOptions {
     pub interval: u64,
     /// How many.
     pub count: u32,
-    /// Of each frame to the end of its CRC.
+    /// The length of each frame to the end of its CRC.
     pub frame_length: usize,
 }
 
@@ -66,7 +66,7 @@ pub struct RequestResponseOptions {
     pub times: Times,
     /// The next request does not wait longer for a reply, nanoseconds.
     pub timeout: u64,
-    /// Of a request's and of a reply's frame, to the end of the CRC.
+    /// The lengths of a request's and of a reply's frame, to the end of the CRC.
     pub frame_lengths: [usize; 2],
 }
 
@@ -75,7 +75,7 @@ pub struct RequestResponseOptions {
 pub struct UdpStreamOptions {
     /// When it begins and ends.
     pub times: Times,
-    /// Of each frame to the end of its CRC.
+    /// The length of each frame to the end of its CRC.
     pub frame_length: usize,
     /// From datagram to datagram, or from train to train; 0 with `at`.
     pub interval: u64,

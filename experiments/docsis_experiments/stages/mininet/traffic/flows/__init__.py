@@ -32,8 +32,8 @@ FIRST_PORT: Final = 5201
 """Destination port of the first flow; each has the next one."""
 
 FIRST_SOURCE_PORT: Final = 20_001
-"""Of the first flow; each has the next one. The same sessions have the same ports in every run, so
-that the same ones share a flow queue."""
+"""Source port of the first flow; each has the next one. The same sessions have the same ports in
+every run, so that the same ones share a flow queue."""
 
 PORTS_BETWEEN: Final = MOST_FLOWS
 _CONNECTIONS: Final = 60
@@ -62,8 +62,8 @@ class Flow:
         interval: Seconds from the end of a transfer to the next, or from a message or a train of
             datagrams to the next.
         train: Datagrams back to back.
-        congestion_control: Of TCP.
-        source_port: Of the first connection. The next one's is `PORTS_BETWEEN` higher, because a
+        congestion_control: Congestion control of TCP.
+        source_port: Port of the first connection. The next is `PORTS_BETWEEN` higher, as a
             port that was used a moment ago is not free. 0 is any port.
         kept: All transfers are on one connection.
         rate: bit/s of payload that a transfer's application sends at the most; 0 for no limit.
@@ -140,7 +140,7 @@ def write(flows: Sequence[Flow], path: Path) -> None:
 
 
 def read(path: Path) -> list[Flow]:
-    """What `write` wrote."""
+    """Reads a file of `write`."""
     return [Flow(**item) for item in json.loads(path.read_text())]
 
 
@@ -151,7 +151,7 @@ def write_retransmitted(counts: Mapping[str, int], path: Path) -> None:
 
 
 def read_retransmitted(path: Path) -> dict[str, int]:
-    """What `write_retransmitted` wrote.
+    """Reads a file of `write_retransmitted`.
 
     Raises:
         TestbedError: It is not there, or not whole.

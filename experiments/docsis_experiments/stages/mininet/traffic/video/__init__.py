@@ -38,7 +38,7 @@ SEGMENT_COLUMNS: Final = ("number", "asked_ns", "came_ns", "rate", "bytes", "buf
 
 @dataclass(frozen=True)
 class VideoServer:
-    """Where a video is served.
+    """A server of a video.
 
     Attributes:
         at: Address and port.
@@ -53,7 +53,7 @@ class VideoServer:
 
 @dataclass(frozen=True)
 class VideoPlayer:
-    """Who watches a video.
+    """A player of a video.
 
     Attributes:
         name: Column of the samples.
@@ -86,7 +86,7 @@ class Segment:
     """A segment that was asked for; times are of the wall clock, nanoseconds.
 
     Attributes:
-        number: Of the segment, from 0.
+        number: Number of the segment, from 0.
         asked_ns: When it was asked for.
         came_ns: When all of it was there; None where it never was.
         rate: bit/s.
@@ -122,7 +122,7 @@ def write(what: VideoPlayer | Times | Sequence[VideoServer], path: Path) -> None
 
 
 def read_servers(path: Path) -> list[VideoServer]:
-    """What `write` wrote of servers."""
+    """Reads a file of `write` with servers."""
     return [
         VideoServer(WebServer(**item["at"]), _video(item["video"]), item["seconds"])
         for item in json.loads(path.read_text())
@@ -130,13 +130,13 @@ def read_servers(path: Path) -> list[VideoServer]:
 
 
 def read_player(path: Path) -> VideoPlayer:
-    """What `write` wrote of a player."""
+    """Reads a file of `write` with a player."""
     data = json.loads(path.read_text())
     return VideoPlayer(video=_video(data.pop("video")), **data)
 
 
 def read_times(path: Path) -> Times:
-    """What `write` wrote of times."""
+    """Reads a file of `write` with times."""
     return Times(**json.loads(path.read_text()))
 
 

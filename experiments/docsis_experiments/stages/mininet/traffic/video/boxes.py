@@ -24,7 +24,7 @@ TIMESCALE: Final = 1_000_000
 """Units of a second in the files."""
 
 PICTURES: Final = 8
-"""Of a segment."""
+"""Pictures in a segment."""
 
 _TRACK: Final = 1
 _SYNC_SAMPLE: Final = 0x0200_0000
@@ -100,7 +100,7 @@ def media_head(number: int, segment_ns: int, size: int) -> bytes:
     """A media segment but for the zeros that end it.
 
     Args:
-        number: Of the segment, from 0.
+        number: Number of the segment, from 0.
         segment_ns: Playing time of each, whole milliseconds in nanoseconds.
         size: Bytes of the segment; what of it is not returned is zeros.
 

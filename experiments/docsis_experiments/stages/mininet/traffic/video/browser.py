@@ -53,7 +53,7 @@ def command(address: str, server: str, profile: Path) -> list[str]:
     """The browser on a page.
 
     Args:
-        address: Of the page.
+        address: Address of the page.
         server: IPv4 address of the video's server.
         profile: A folder that it may write to.
     """
@@ -70,7 +70,7 @@ async def browsing(
     """A browser on a page, until the end of the block.
 
     Args:
-        address: Of the page.
+        address: Address of the page.
         server: IPv4 address of the video's server.
         log: Gets what the browser says.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a player is told of a video: its MPD (ISO/IEC 23009-1), and dash.js' settings. Pure."""
+"""The inputs of a player: a video's MPD (ISO/IEC 23009-1), and dash.js' settings. Pure."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ _FILES: Final = {
 
 
 class Told:
-    """What the browser has told so far.
+    """The state that the browser has told so far.
 
     Args:
         player: Who watches.
@@ -83,7 +83,7 @@ class Told:
             self.failed.set_result(words[:_MOST_WORDS])
 
     def take(self, records: Any) -> None:
-        """What it saw since it told last.
+        """Takes the records of what the browser saw since the last time.
 
         Raises:
             ValueError: It makes no sense.
@@ -155,12 +155,12 @@ class _ToldToPage(RequestHandler):
         self._told = told
 
     async def get(self) -> None:
-        """What the page has to know, once the times are known."""
+        """Answers with everything that the page has to know, once the times are known."""
         self.write(told_to_page(self._player, await asyncio.shield(self._told.times)))
 
 
 def told_to_page(player: VideoPlayer, times: Times) -> dict[str, Any]:
-    """What the page has to know."""
+    """Makes the document of everything that the page has to know."""
     return {
         "manifest": f"http://{player.address}:{player.port}/{MANIFEST}",
         "start_ms": times.start_ns / 1e6,

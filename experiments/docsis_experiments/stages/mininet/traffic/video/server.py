@@ -27,7 +27,7 @@ _ZEROS: Final = bytes(1 << 16)
 
 
 class _Answers(RequestHandler):
-    """What every answer has, for a page that comes from elsewhere and measures."""
+    """Sets the headers of every answer, for a page that comes from elsewhere and measures."""
 
     def set_default_headers(self) -> None:
         self.set_header("Access-Control-Allow-Origin", "*")
@@ -75,7 +75,7 @@ class _Segment(_Answers):
 
 
 def application(video: AdaptiveVideo, seconds: float) -> Application:
-    """What a video's server answers."""
+    """Makes the application that serves a video."""
     small = [
         (MANIFEST, "application/dash+xml", manifest(video, seconds).encode()),
         (INITIALIZATION, "video/mp4", initialization()),

@@ -25,13 +25,13 @@ from docsis_testbed.errors import TestbedError
 
 @dataclass(frozen=True)
 class WebServer:
-    """Where a server listens.
+    """A server's place.
 
     Attributes:
         pid: A process in the namespace.
         address: IPv4 address.
         port: TCP port.
-        congestion_control: Of TCP, for what it sends.
+        congestion_control: Congestion control of TCP, for what it sends.
     """
 
     pid: int
@@ -42,7 +42,7 @@ class WebServer:
 
 @dataclass(frozen=True)
 class WebUser:
-    """Who loads pages.
+    """A user who loads pages.
 
     Attributes:
         name: Column of the samples.
@@ -50,7 +50,7 @@ class WebUser:
         start_ns: When the first page begins, wall clock.
         end_ns: When the user goes; None for never.
         pages: What is loaded.
-        seed: Of the sizes, with the name.
+        seed: Seed of the sizes, with the name.
     """
 
     name: str
@@ -78,12 +78,12 @@ def write(what: WebUser | Sequence[WebServer], path: Path) -> None:
 
 
 def read_servers(path: Path) -> list[WebServer]:
-    """What `write` wrote of servers."""
+    """Reads a file of `write` with servers."""
     return [WebServer(**item) for item in json.loads(path.read_text())]
 
 
 def read_user(path: Path) -> WebUser:
-    """What `write` wrote of a user."""
+    """Reads a file of `write` with a user."""
     data = json.loads(path.read_text())
     origins = tuple((address, port) for address, port in data.pop("origins"))
     return WebUser(origins=origins, pages=WebPages(**data.pop("pages")), **data)

@@ -17,7 +17,7 @@ struct Part {
 #[derive(Clone, Debug)]
 pub struct Page {
     html: Option<u64>,
-    /// Of the HTML, until that is complete.
+    /// The sizes of objects that the HTML names, until that is complete.
     named: Vec<u64>,
     parts: Vec<Part>,
     connections: u16,
@@ -28,7 +28,8 @@ pub struct Page {
 }
 
 impl Page {
-    /// Of an HTML file's size and its objects' sizes, which are on the servers in turns.
+    /// Makes a page of an HTML file's size and its objects' sizes, which are on the servers in
+    /// turns.
     #[must_use]
     pub fn new(html: u64, objects: Vec<u64>, servers: usize, connections: u16) -> Self {
         Self {
@@ -41,7 +42,7 @@ impl Page {
         }
     }
 
-    /// Of so many objects, which the user asks for as time goes by: see [`Self::ask`].
+    /// Makes a page of so many objects, which the user asks for as time goes by: see [`Self::ask`].
     #[must_use]
     pub fn timed(objects: u64, servers: usize, connections: u16) -> Self {
         Self {

@@ -10,7 +10,7 @@ const DIGITS: u32 = 32;
 /// The largest coefficient of variation, thousandths.
 pub const MOST_VARIATION: u32 = 10_000;
 
-/// Of objects whose sizes have a coefficient of variation.
+/// The sizes of objects, with a coefficient of variation.
 #[derive(Clone, Debug)]
 pub struct Sizes {
     /// Standard deviation of the logarithm to base 2, in units of 2^-[`DIGITS`].
@@ -119,7 +119,7 @@ mod tests {
         }
     }
 
-    /// Of a log-normal distribution with median 1 the mean is sqrt(1 + CV^2). The bound of the
+    /// A log-normal distribution with median 1 has the mean sqrt(1 + CV^2). The bound of the
     /// coefficient of variation has the eighth moment's error: five standard errors, measured over
     /// 40 batches of the same draws.
     #[test]

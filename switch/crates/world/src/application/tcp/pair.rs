@@ -15,7 +15,7 @@ const CHECKSUM: std::ops::Range<usize> = 16..18;
 /// A connection from an application's source to its destination.
 #[derive(Debug)]
 pub struct Pair {
-    /// Of segments from the client.
+    /// The addresses of segments from the client.
     pub addresses: Addresses,
     /// The client's host and the server's, by their indexes.
     pub hosts: [u32; 2],

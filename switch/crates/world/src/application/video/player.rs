@@ -46,7 +46,7 @@ impl Player {
         }
     }
 
-    /// Of the segment that it asks for next, bit/s.
+    /// The rate of the segment that it asks for next, bit/s.
     #[must_use]
     pub fn rate(&self) -> u64 {
         let ladder = &self.config.ladder;

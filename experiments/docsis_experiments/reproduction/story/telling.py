@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the story of a results.json: its text, and the pictures that it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from docsis_experiments.reproduction.page import values
+from docsis_experiments.reproduction.page.drawing import picture
+from docsis_testbed.errors import TestbedError
+
+Data = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Story:
+    """A story that is told.
+
+    Attributes:
+        text: Markdown.
+        pictures: PNG files by their names, which the text links to.
+    """
+
+    text: str
+    pictures: Mapping[str, bytes]
+
+
+@dataclass
+class _Teller:
+    """Answers the template's questions about the results."""
+
+    rows: Mapping[str, Data]
+    figures: Mapping[str, Data]
+    shown: dict[str, bytes] = field(default_factory=dict)
+    untrue: list[str] = field(default_factory=list)
+
+    def rests_on(self, row: str, *outcomes: str) -> str:
+        """Notes that a statement is true only while a row has one of these outcomes."""
+        state = self._row(row)["state"]
+        if state not in outcomes:
+            self.untrue.append(f"{row} is {state}, and the story needs it {' or '.join(outcomes)}")
+        return ""
+
+    def value(self, row: str, part: str) -> str:
+        """The measured value of a part, with its unit."""
+        found = self._part(row, part)
+        return values.number(found["value"], found["unit"])
+
+    def within(self, row: str, part: str) -> str:
+        """The interval of a part: "1.6 to 13.2"."""
+        return values.interval(self._part(row, part))
+
+    def outcome(self, row: str) -> str:
+        """The outcome of a row in a table."""
+        return values.verdict(self._row(row)["state"], self._row(row)["standing"])
+
+    def seeds(self, row: str) -> str:
+        """How many seeds a row has."""
+        decides = values.first(self._row(row))
+        return "" if decides is None else f"{len(decides['seeds']):,}"
+
+    def count(self, paper: str, *outcomes: str) -> int:
+        """How many rows of a paper have one of these outcomes; definitions are not counted."""
+        return sum(
+            row["paper"] == paper and row["state"] in outcomes and not values.is_definition(row)
+            for row in self.rows.values()
+        )
+
+    def picture(self, figure: str, words: str) -> str:
+        """A figure, as Markdown; its file belongs to the story."""
+        if figure not in self.figures:
+            self.untrue.append(f"there is no figure {figure}")
+            return ""
+        name = f"story-{figure}.png"
+        self.shown[name] = picture(self.figures[figure])
+        return f"![{words}]({name})"
+
+    def _row(self, row: str) -> Data:
+        if row not in self.rows:
+            raise TestbedError(f"the story names {row}, which the results do not have")
+        return self.rows[row]
+
+    def _part(self, row: str, part: str) -> Data:
+        decides = values.first(self._row(row))
+        for one in decides["parts"] if decides is not None else ():
+            if one["name"] == part:
+                found: Data = one
+                return found
+        raise TestbedError(f"the story names {part!r} of {row}, which the results do not have")
+
+
+def told(content: Data) -> Story:
+    """The story of a results.json.
+
+    Args:
+        content: Of results.json; validated.
+
+    Raises:
+        TestbedError: The results lack what the story names, or a statement is not true of them.
+    """
+    teller = _Teller(
+        {row["id"]: row for row in content["rows"]},
+        {figure["id"]: figure for figure in content["figures"]},
+    )
+    environment = Environment(
+        loader=PackageLoader("docsis_experiments.reproduction.story", "."),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        # Markdown with numbers of ours; nothing of it comes from outside the repository.
+        autoescape=False,
+    )
+    text = environment.get_template("story.md.j2").render(
+        rests_on=teller.rests_on,
+        value=teller.value,
+        within=teller.within,
+        outcome=teller.outcome,
+        seeds=teller.seeds,
+        count=teller.count,
+        picture=teller.picture,
+        papers=sorted(values.PAPERS.items()),
+    )
+    if teller.untrue:
+        raise TestbedError(
+            "the story is overtaken by the results and has to be written anew where it says "
+            "otherwise: " + "; ".join(teller.untrue)
+        )
+    return Story(text.strip() + "\n", teller.shown)
