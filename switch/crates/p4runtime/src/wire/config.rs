@@ -4,7 +4,7 @@
 use super::fields;
 
 /// Numbers of `SetForwardingPipelineConfigRequest.config` and `ForwardingPipelineConfig.p4info`.
-const CONFIG: u64 = 4;
+const CONFIG: u64 = 5;
 const P4INFO: u64 = 1;
 /// Bytes of memory for each of P4Info, as objects: an empty one is two on the wire and 100 and more
 /// in memory.
