@@ -22,6 +22,7 @@ mod contained;
 mod crew;
 mod device_config;
 mod entry;
+mod export;
 mod failure;
 mod finished;
 mod footprint;

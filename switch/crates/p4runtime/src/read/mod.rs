@@ -4,6 +4,9 @@
 
 mod arrays;
 pub mod cell_run;
+mod cells;
+mod fetch;
+mod found;
 mod part;
 mod table;
 
@@ -23,10 +26,12 @@ use crate::slice::{STRIDE, Slice};
 use crate::wire::{Messages, written};
 use crate::write::{digest, no_externs, profile, replication};
 
-pub use arrays::{Cells, render_cell};
+pub use arrays::render_cell;
 pub use cell_run::CellRun;
+pub use cells::Cells;
+pub use found::Entry;
 pub use part::{Part, Progress};
-pub use table::{Entry, Filter, Sorted, key_fields, render_expired};
+pub use table::{Filter, Sorted, key_fields, render_expired};
 
 /// More work than a short request is.
 const LONG: usize = 1 << 20;

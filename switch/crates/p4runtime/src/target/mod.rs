@@ -3,6 +3,7 @@
 //! reads. These are closures on the device's thread, each short.
 
 mod events;
+mod fetched;
 mod pipeline;
 mod read;
 mod reading;

@@ -14,7 +14,7 @@ use tokio::task::AbortHandle;
 use tokio_stream::Stream;
 use tonic::Status;
 
-use super::read::Fetched;
+use super::fetched::Fetched;
 use crate::budget::Charge;
 use crate::connections::Client;
 use crate::crew::Crew;
