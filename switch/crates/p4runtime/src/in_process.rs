@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicI64;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use device::handle::Events;
+use device::events::Events;
 use prost::Message;
 use tokio::runtime::Runtime;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};

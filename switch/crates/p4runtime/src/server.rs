@@ -9,7 +9,7 @@ use std::time::Duration;
 use std::{fmt, io};
 
 use device::DeviceHandle;
-use device::handle::Events;
+use device::events::Events;
 use plant::PlantHandle;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;

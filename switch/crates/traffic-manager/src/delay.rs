@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Delay lines: the propagation delay of a port's link, in each direction.
 
-use crate::config::LEAST_FRAME;
+use crate::limits::LEAST_FRAME;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -39,7 +39,7 @@ impl<F> DelayLines<F> {
     pub fn add(&mut self) -> usize {
         self.lines.push(Line {
             delay: 0,
-            limit: crate::config::DEFAULT_DELAY_LIMIT,
+            limit: crate::limits::DEFAULT_DELAY_LIMIT,
             bytes: 0,
             fifo: VecDeque::new(),
         });

@@ -15,6 +15,7 @@ mod collected;
 mod device_node;
 mod digest;
 mod error;
+mod frame;
 mod host;
 mod lateness;
 mod link;
@@ -32,6 +33,7 @@ mod world;
 pub use application::{Content, Counts, Named, Timed, TransferInfo, VideoColumns};
 pub use device::QueueId;
 pub use error::WorldError;
+pub use frame::{CRC, LONGEST, SHORTEST, frame_length};
 pub use host::HostCounters;
 pub use lateness::Lateness;
 pub use link::LinkConfig;
@@ -41,7 +43,7 @@ pub use net::{MOST_BYTES_ON_LINKS, MOST_VALUES, Totals};
 pub use pareto::Pareto;
 pub use plant::{CaptureOutput, Captured, MapTraffic};
 pub use samples::SenderReading;
-pub use wire::{CRC, LONGEST, Mac, SHORTEST, frame_length};
+pub use wire::Mac;
 pub use world::{
     Acknowledgements, Congestion, DeviceOptions, Flow, HostOptions, MOST_APPLICATIONS,
     MOST_CHANNELS, MOST_DEVICES, MOST_HOSTS, MessagesOptions, PagesOptions, ProbesOptions, Profile,

@@ -10,7 +10,8 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{JoinHandle, Thread};
 use std::time::{Duration, Instant};
 
-use device::handle::{self, Event, EventSender};
+use device::events::{Event, EventSender};
+use device::handle;
 use device::{Device, DeviceConfig, DeviceHandle, Output};
 use p4runtime::proto::docsis::tm::v1::traffic_manager_client::TrafficManagerClient;
 use p4runtime::proto::google::rpc;
