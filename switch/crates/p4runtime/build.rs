@@ -60,7 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// P4Runtime with messages of Write and Read that stay encoded: see src/wire.
+/// P4Runtime with messages of Write, Read and pipeline configs that stay encoded: see src/wire.
 fn p4runtime_service() -> Service {
     const ENCODED: &str = "crate::wire::Encoded";
     const OWN: &str = "crate::wire::EncodedCodec";
@@ -94,16 +94,20 @@ fn p4runtime_service() -> Service {
                 .build(),
         )
         .method(
-            unary(
+            method(
                 "set_forwarding_pipeline_config",
                 "SetForwardingPipelineConfig",
+                [ENCODED; 2],
+                OWN,
             )
             .build(),
         )
         .method(
-            unary(
+            method(
                 "get_forwarding_pipeline_config",
                 "GetForwardingPipelineConfig",
+                [ENCODED; 2],
+                OWN,
             )
             .build(),
         )

@@ -3,7 +3,6 @@
 //! is full or old enough, and suppressed while the same was sent and not yet
 //! acknowledged (P4Runtime 1.5, section 9.6).
 
-use crate::Device;
 use std::collections::{HashSet, VecDeque};
 use v1model::{DigestId, Packet, Pipeline};
 
@@ -173,7 +172,7 @@ impl Digests {
         self.learners.get_mut(digest.0 as usize)?.as_mut()
     }
 
-    /// See [`Device::configure_digest`].
+    /// See [`crate::Device::configure_digest`].
     pub fn configure(&mut self, digest: DigestId, config: Option<DigestConfig>) -> Forgotten {
         let mut forgotten = Forgotten::default();
         let Some(place) = self.learners.get_mut(digest.0 as usize) else {
@@ -201,13 +200,13 @@ impl Digests {
         forgotten
     }
 
-    /// See [`Device::digest_config`].
+    /// See [`crate::Device::digest_config`].
     pub fn config(&self, digest: DigestId) -> Option<DigestConfig> {
         let learner = self.learners.get(digest.0 as usize)?.as_ref()?;
         Some(learner.config)
     }
 
-    /// See [`Device::ack_digest`].
+    /// See [`crate::Device::ack_digest`].
     pub fn ack(&mut self, digest: DigestId, list_id: u64) -> bool {
         let Some(learner) = self.learner(digest) else {
             return false;
@@ -304,30 +303,5 @@ impl Digests {
         } else {
             Some(0)
         };
-    }
-}
-
-impl Device {
-    /// Switches a digest on, or changes it; `None` switches it off. All are off
-    /// when a program is loaded.
-    pub fn configure_digest(
-        &mut self,
-        digest: DigestId,
-        config: Option<DigestConfig>,
-    ) -> Forgotten {
-        self.digests.configure(digest, config)
-    }
-
-    /// How a digest is sent; `None` when it is off.
-    #[must_use]
-    pub fn digest_config(&self, digest: DigestId) -> Option<DigestConfig> {
-        self.digests.config(digest)
-    }
-
-    /// The controller has taken a list of digests. False: there is none that
-    /// waits for it.
-    pub fn ack_digest(&mut self, now: u64, digest: DigestId, list_id: u64) -> bool {
-        let _ = now;
-        self.digests.ack(digest, list_id)
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::device::{Device, InFlight, Port};
 use crate::drops::DropPlace;
-use crate::handle::Event;
+use crate::events::Event;
 use crate::output::Output;
 use crate::paths::make_clone;
 use traffic_manager::{Commit, Offer};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Where frames go that leave a device.
 
-use crate::handle::Event;
+use crate::events::Event;
 
 /// What whoever delivers a frame knows of its bytes, in words of its own. It comes back with
 /// the frame, where that leaves byte for byte as it came, so that nobody looks again.

@@ -7,7 +7,7 @@ mod common;
 use common::modem::{Flow, Frame, Modem, START};
 use common::{Way, device};
 use device::MOST_PACKETS;
-use device::handle::Event;
+use device::events::Event;
 use device::{Device, DeviceConfig, DigestConfig, Output};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

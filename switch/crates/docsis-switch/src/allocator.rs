@@ -2,7 +2,8 @@
 //! The allocator. glibc's tidies up at once what was freed in small pieces, for
 //! milliseconds, on whichever thread asks next; on the one that forwards, packets
 //! would wait. jemalloc does it bit by bit and gives memory back on a thread of
-//! its own, pieces of more than 8 MiB included once its threshold is off.
+//! its own, pieces of more than 8 MiB included once its threshold is off. Within about a second: what
+//! long requests leave is soon as much again as what they may take at a time.
 
 use crate::privileges;
 use std::ffi::c_void;
@@ -16,7 +17,7 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 // SAFETY: nothing else has this name; what jemalloc reads is the slice's pointer,
 // to a string that ends with 0.
 #[unsafe(export_name = "_rjem_malloc_conf")]
-pub static OPTIONS: &[u8] = b"oversize_threshold:0,background_thread:false\0";
+pub static OPTIONS: &[u8] = b"oversize_threshold:0,background_thread:false,narenas:4,dirty_decay_ms:1000,muzzy_decay_ms:0\0";
 
 /// Starts the thread that gives memory back, without privileges.
 pub fn tidy_up() {

@@ -7,9 +7,7 @@ mod ctl;
 mod device_address;
 mod device_trace;
 mod port;
-mod queue_manager;
 mod rf_link;
-mod sample;
 mod switch;
 mod target;
 
@@ -17,16 +15,13 @@ use crate::replay::ReplayArgs;
 use crate::trace::TraceArgs;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand};
+use pipeline_bench::Sample;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-pub use bench::{
-    Bench, BenchControl, BenchManagers, BenchPipeline, BenchPrograms, BenchTimers, Station,
-};
+pub use bench::{Bench, BenchControl, BenchTimers, Station};
 pub use ctl::{Ctl, CtlArgs, FollowArgs};
-pub use queue_manager::{FlowQueues, QueueManager};
 pub use rf_link::RfLinkArg;
-pub use sample::{Sample, SampleDrops, SampleSessions};
 pub use switch::{LogLevel, SwitchArgs};
 pub use target::TargetArgs;
 

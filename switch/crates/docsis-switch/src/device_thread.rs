@@ -120,7 +120,7 @@ pub fn prepare(
     let ids: Vec<u64> = wanted.iter().map(|one| one.config.device_id).collect();
     let (mut members, mut served) = (Vec::new(), Vec::new());
     for one in wanted {
-        let (member, device) = member(one, loaded_at, &logs, wake(), common, spools)?;
+        let (member, device) = member(one, loaded_at, &logs, (wake(), &waker), common, spools)?;
         members.push(member);
         served.push(device);
     }
@@ -156,12 +156,13 @@ pub fn prepare(
     })
 }
 
-/// A device with its ports, and what the server needs of it. `wake` is called after each request.
+/// A device with its ports, and what the server needs of it. `wake` is called after each request
+/// but those that are for the devices' own thread, which reads `waker`.
 fn member(
     wanted: Wanted,
     loaded_at: u64,
     logs: &Arc<AtomicBool>,
-    wake: impl Fn() + Send + Sync + 'static,
+    (wake, waker): (impl Fn() + Send + Sync + 'static, &Waker),
     common: &Common<'_>,
     spools: &mut Spools,
 ) -> Result<(Member, ServedDevice), String> {
@@ -200,7 +201,11 @@ fn member(
         }
     }
     let served = ServedDevice {
-        handle: handle.with_load_options(common.load),
+        handle: {
+            let waker = waker.clone();
+            let handle = handle.with_wake_from_afar(move || waker.wake());
+            handle.with_load_options(common.load)
+        },
         events,
         pipeline,
     };

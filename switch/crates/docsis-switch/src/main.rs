@@ -2,7 +2,7 @@
 //! The switch as a process.
 
 mod alias;
-// Tests count allocations.
+// Tests take the system's.
 #[cfg(not(test))]
 mod allocator;
 mod arrivals;
@@ -27,11 +27,9 @@ mod packet_socket;
 mod ports;
 mod privileges;
 mod process;
-mod provision;
 mod record;
 mod replay;
 mod run;
-mod sample;
 mod scheduling;
 mod server;
 mod slack;
@@ -67,7 +65,7 @@ fn main() -> ExitCode {
             logging::start(None, None, false).and_then(|_| forward::run(&first, &second))
         }
         Some(Command::Bench { what }) => bench::run(&what),
-        Some(Command::Sample { what }) => sample::run(&what),
+        Some(Command::Sample { what }) => pipeline_bench::sample(&what),
         Some(Command::Ctl(options)) => ctl::run(&options),
         Some(Command::InstallAlias { dir }) => alias::install(&dir),
         None if cli.switch.json_version => {

@@ -8,7 +8,7 @@ use crate::packet_socket::{BATCH, LONGEST_FRAME, PacketSocket, ReceiveBatch, Rec
 use crate::record::Recorder;
 use crate::spool::Spools;
 use crate::wait::PollSet;
-use device::handle::{Event, EventSender};
+use device::events::{Event, EventSender};
 use device::{Device, DeviceConfig, Output, Traffic};
 use std::collections::VecDeque;
 use std::io;

@@ -43,15 +43,7 @@ fn read(what: &str, path: &Path) -> Result<Vec<u8>, String> {
 ///
 /// # Errors
 /// One sentence that names the file, and the P4 source position where known.
-pub fn load_program(path: &Path) -> Result<(Arc<Program>, Vec<u8>), String> {
-    load_program_with(path, &LoadOptions::default())
-}
-
-/// As [`load_program`], with a choice of how it is understood.
-fn load_program_with(
-    path: &Path,
-    options: &LoadOptions,
-) -> Result<(Arc<Program>, Vec<u8>), String> {
+fn load_program(path: &Path, options: &LoadOptions) -> Result<(Arc<Program>, Vec<u8>), String> {
     let json = read("program", path)?;
     let program = Program::load_with(&json, options)
         .map_err(|error| format!("program {}: {error}", path.display()))?;
@@ -140,9 +132,7 @@ pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
         ..LoadOptions::default()
     };
     let program = args.program.as_deref();
-    let program = program
-        .map(|path| load_program_with(path, &load))
-        .transpose()?;
+    let program = program.map(|path| load_program(path, &load)).transpose()?;
     let (program, json) = program.unzip();
     let opening = Opening {
         offloads_off: args.offloads_off,

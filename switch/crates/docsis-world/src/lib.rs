@@ -7,6 +7,7 @@
 
 mod allocator;
 mod arguments;
+mod bytes_list;
 mod channels;
 mod errors;
 mod faults;

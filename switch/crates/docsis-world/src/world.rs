@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use prost::Message;
@@ -19,6 +20,7 @@ use world::{
 };
 
 use crate::arguments::{Whole, address, lateness, link, mac, or, time};
+use crate::bytes_list::list_of_bytes;
 use crate::channels;
 use crate::errors::exception;
 use crate::faults;
@@ -36,11 +38,7 @@ type Lateness<'py> = Option<(Whole<'py>, Whole<'py>)>;
 
 #[pyclass(frozen, module = "docsis_world")]
 pub struct World {
-    pub guard: Guard,
-}
-
-pub fn list_of_bytes<'py>(py: Python<'py>, parts: &[Bytes]) -> PyResult<Bound<'py, PyList>> {
-    PyList::new(py, parts.iter().map(|part| PyBytes::new(py, part)))
+    guard: Arc<Guard>,
 }
 
 /// A column as NumPy reads it: each number in 8 bytes, in the machine's order.
@@ -64,7 +62,7 @@ impl World {
         let seed = seed.u64("seed")?;
         let world = world::World::new(seed).map_err(|error| exception(py, error))?;
         Ok(World {
-            guard: Guard::new(world),
+            guard: Arc::new(Guard::new(world)),
         })
     }
 
@@ -322,15 +320,10 @@ impl World {
         list_of_bytes(py, &answer)
     }
 
-    fn open_stream(slf: &Bound<'_, Self>, device: &str) -> PyResult<Stream> {
-        let world = slf.get();
-        let id = world
-            .guard
-            .with(slf.py(), |world| world.open_stream(device))?;
-        Ok(Stream {
-            world: slf.clone().unbind(),
-            id,
-        })
+    fn open_stream(&self, py: Python<'_>, device: &str) -> PyResult<Stream> {
+        let id = self.guard.with(py, |world| world.open_stream(device))?;
+        let guard = Arc::clone(&self.guard);
+        Ok(Stream { guard, id })
     }
 
     fn inject(

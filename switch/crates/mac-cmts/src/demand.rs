@@ -3,8 +3,8 @@
 
 use std::cmp::Reverse;
 
+use crate::ground::Ground;
 use crate::load::Load;
-use crate::schedulable::Ground;
 
 /// Deadlines that are looked at for one load: above, the channel is too full to be checked.
 const MOST_POINTS: usize = 50_000;

@@ -5,9 +5,9 @@ use mac_wire::{Capacity, FlowConfig, Minislot};
 
 use crate::admission::{FRAME, reserved_rate};
 use crate::flow::FlowIndex;
+use crate::ground::{Ground, WHOLE};
 use crate::load::{Kind, Load, Together};
 use crate::refusal::{Refusal, refuse};
-use crate::schedulable::{Ground, WHOLE};
 use crate::scheduler::{PIECES, Scheduler};
 
 impl Scheduler {

@@ -4,10 +4,10 @@
 use mac_wire::{Amount, FlowConfig, Map, Minislot, Profile, Request, Sid};
 
 use crate::budget::Budget;
-use crate::contention;
 use crate::draft::Draft;
 use crate::flow::{FlowIndex, Flows};
 use crate::given::Record;
+use crate::opportunities::offer_more;
 use crate::parameters::Parameters;
 use crate::periodic::{Placed, Timers};
 use crate::queues::Queues;
@@ -214,7 +214,7 @@ impl Scheduler {
     fn finish(&mut self) {
         if self.profile.extra_contention {
             let kept = self.queues.waiting.len().min(MOST_MARKS) + 1;
-            let given = contention::offer_more(&mut self.draft, &self.profile, u32::MAX, kept);
+            let given = offer_more(&mut self.draft, &self.profile, u32::MAX, kept);
             self.count_opportunities(given);
         }
         self.acknowledge();

@@ -10,7 +10,7 @@ mod common;
 
 use common::DEVICE_ID;
 use common::large::{self, Sizes, every_request};
-use p4runtime::ServerOptions;
+use p4runtime::{Limits, ServerOptions};
 
 /// The switch's, with its options.
 #[global_allocator]
@@ -36,7 +36,14 @@ fn processor_time() -> u64 {
 async fn main() {
     let entries = std::env::args().nth(1);
     let entries = entries.map_or(100_000, |n| n.parse().expect("a number of entries"));
-    let options = ServerOptions::default();
+    let options = ServerOptions {
+        limits: Limits {
+            // For answers with all entries.
+            pool: 512 << 20,
+            ..Limits::default()
+        },
+        ..ServerOptions::default()
+    };
     let (mut fixture, _stream) = large::start(DEVICE_ID, &options, processor_time).await;
     let sizes = Sizes {
         stations: entries,

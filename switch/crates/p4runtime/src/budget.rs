@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Memory for answers that clients have not taken yet, and for requests that have arrived and are
-//! not done. Every connection has a share that is its own, whatever others do; what it needs beyond comes from a pool, of which one connection gets
-//! at most three quarters. So all of it is at most the pool and a share for each connection, and nobody
-//! can keep others from what fits into a share.
+//! Memory of what a connection's client makes the server keep: its requests and what they become, answers
+//! that it has not taken, messages that wait for it. Every connection has a share that is its own, whatever
+//! others do; what it needs beyond comes from a pool, of which one connection gets at most three quarters. So
+//! all of it is at most the pool and a share for each connection, and nobody can keep others from what fits
+//! into a share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use bytes::Bytes;
 use tonic::Status;
 
 use crate::options::Limits;
 
-/// What the memory is for.
+/// What memory is for, so that who finds no room is told what to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Answers that wait for clients.
@@ -23,7 +25,6 @@ pub enum Purpose {
 /// The pool, and what an account may take.
 #[derive(Debug)]
 pub struct Budget {
-    purpose: Purpose,
     share: usize,
     pool: usize,
     /// Bytes in use of the pool.
@@ -37,23 +38,19 @@ pub struct Account {
     used: AtomicUsize,
 }
 
-/// What one answer takes of an account, until it is dropped.
+/// What one request or answer takes of an account, until it is dropped.
 #[derive(Debug)]
 pub struct Charge {
     account: Arc<Account>,
+    purpose: Purpose,
     bytes: usize,
 }
 
 impl Budget {
-    pub fn new(limits: &Limits, purpose: Purpose) -> Self {
-        let (share, pool) = match purpose {
-            Purpose::Answers => (limits.read_share, limits.read_pool),
-            Purpose::Requests => (limits.request_share, limits.request_pool),
-        };
+    pub fn new(limits: &Limits) -> Self {
         Budget {
-            purpose,
-            share,
-            pool,
+            share: limits.share,
+            pool: limits.pool,
             used: AtomicUsize::new(0),
         }
     }
@@ -68,9 +65,10 @@ impl Account {
     }
 
     /// Nothing yet.
-    pub fn charge(self: &Arc<Self>) -> Charge {
+    pub fn charge(self: &Arc<Self>, purpose: Purpose) -> Charge {
         Charge {
             account: Arc::clone(self),
+            purpose,
             bytes: 0,
         }
     }
@@ -85,6 +83,28 @@ impl Account {
         self.budget.pool / 4 * 3
     }
 
+    /// Bytes that it takes.
+    #[cfg(test)]
+    pub fn used(&self) -> usize {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// Takes bytes whether or not there is room.
+    fn force(&self, bytes: usize) {
+        let before = self.used.fetch_add(bytes, Ordering::Relaxed);
+        let more = self.beyond(before + bytes) - self.beyond(before);
+        self.budget.used.fetch_add(more, Ordering::Relaxed);
+    }
+
+    fn has_room(&self, bytes: usize) -> bool {
+        let beyond = self.beyond(self.used.load(Ordering::Relaxed) + bytes);
+        let free = self
+            .budget
+            .pool
+            .saturating_sub(self.budget.used.load(Ordering::Relaxed));
+        beyond <= self.most() && (beyond == 0 || free >= bytes)
+    }
+
     fn take(&self, bytes: usize) -> Result<(), Refused> {
         let before = self.used.fetch_add(bytes, Ordering::Relaxed);
         let beyond = self.beyond(before + bytes);
@@ -96,7 +116,6 @@ impl Account {
         }
         self.give_back(bytes);
         Err(Refused {
-            purpose: budget.purpose,
             is_own: beyond > self.most(),
             most: budget.share + self.most(),
         })
@@ -111,17 +130,16 @@ impl Account {
 
 /// There is no room.
 struct Refused {
-    purpose: Purpose,
     /// The connection has all that one may have.
     is_own: bool,
     /// How much that is.
     most: usize,
 }
 
-impl From<Refused> for Status {
-    fn from(refused: Refused) -> Self {
-        let most = refused.most >> 10;
-        Status::resource_exhausted(match (refused.purpose, refused.is_own) {
+impl Refused {
+    fn status(&self, purpose: Purpose) -> Status {
+        let most = self.most >> 10;
+        Status::resource_exhausted(match (purpose, self.is_own) {
             (Purpose::Answers, true) => format!(
                 "more than {most} KiB of answers would wait for this connection's client: read \
                  less at a time, and take what was asked for"
@@ -146,9 +164,29 @@ impl Charge {
     /// # Errors
     /// RESOURCE_EXHAUSTED: there is no room; nothing was taken.
     pub fn add(&mut self, bytes: usize) -> Result<(), Status> {
-        self.account.take(bytes)?;
+        let taken = self.account.take(bytes);
+        taken.map_err(|refused| refused.status(self.purpose))?;
         self.bytes += bytes;
         Ok(())
+    }
+
+    /// Whether there is room for more.
+    pub fn has_room(&self, bytes: usize) -> bool {
+        self.account.has_room(bytes)
+    }
+
+    /// Takes what is there already, whether or not there is room: the next that asks finds none.
+    pub fn force(&mut self, bytes: usize) {
+        self.account.force(bytes);
+        self.bytes += bytes;
+    }
+
+    /// Bytes that count until the last copy of them is dropped.
+    pub fn around(self, bytes: Bytes) -> Bytes {
+        Bytes::from_owner(Charged {
+            bytes,
+            _charge: self,
+        })
     }
 
     /// Gives back a part of it.
@@ -161,6 +199,17 @@ impl Charge {
     /// What it takes.
     pub fn bytes(&self) -> usize {
         self.bytes
+    }
+}
+
+struct Charged {
+    bytes: Bytes,
+    _charge: Charge,
+}
+
+impl AsRef<[u8]> for Charged {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
     }
 }
 
@@ -177,7 +226,6 @@ mod tests {
 
     fn budget(share: usize, pool: usize) -> Arc<Budget> {
         Arc::new(Budget {
-            purpose: Purpose::Answers,
             share,
             pool,
             used: AtomicUsize::new(0),
@@ -188,14 +236,17 @@ mod tests {
     fn nobody_takes_a_share_from_another() {
         let budget = budget(100, 1000);
         let hogs: Vec<_> = (0..5).map(|_| Account::new(&budget)).collect();
-        let mut charges: Vec<Charge> = hogs.iter().map(Account::charge).collect();
+        let mut charges: Vec<Charge> = hogs
+            .iter()
+            .map(|hog| hog.charge(Purpose::Answers))
+            .collect();
         for charge in &mut charges {
             while charge.add(10).is_ok() {}
         }
         let taken: Vec<_> = charges.iter().map(Charge::bytes).collect();
         assert_eq!(taken, [850, 350, 100, 100, 100]);
         let other = Account::new(&budget);
-        let mut charge = other.charge();
+        let mut charge = other.charge(Purpose::Answers);
         charge.add(100).unwrap();
         assert!(
             charge
@@ -236,7 +287,7 @@ mod tests {
                     (1, Some(_)) => drop(own.pop()),
                     (2, Some(last)) => drop(last.add(bytes)),
                     _ => {
-                        let mut charge = accounts[who].charge();
+                        let mut charge = accounts[who].charge(Purpose::Requests);
                         let _ = charge.add(bytes);
                         own.push(charge);
                     }

@@ -15,7 +15,9 @@ use tonic::codegen::http;
 use tonic::transport::server::{Connected, TlsConnectInfo};
 
 use crate::address::ServerAddress;
-use crate::budget::{Account, Budget};
+use crate::budget::{Account, Budget, Purpose};
+use crate::outbox::Outbox;
+use crate::turns::Turns;
 use crate::unix_socket::UnixSocket;
 
 /// The connections that a listener accepts. Those past the limit are closed
@@ -24,23 +26,16 @@ use crate::unix_socket::UnixSocket;
 pub struct Connections {
     listener: Listener,
     places: Arc<Semaphore>,
-    budgets: Budgets,
-}
-
-/// What connections are charged from.
-#[derive(Clone, Debug)]
-pub struct Budgets {
-    pub answers: Arc<Budget>,
-    pub requests: Arc<Budget>,
+    budget: Arc<Budget>,
 }
 
 impl Connections {
-    pub fn new(listener: Listener, limit: usize, budgets: Budgets) -> Self {
+    pub fn new(listener: Listener, limit: usize, budget: Arc<Budget>) -> Self {
         let places = Arc::new(Semaphore::new(limit.min(Semaphore::MAX_PERMITS)));
         Connections {
             listener,
             places,
-            budgets,
+            budget,
         }
     }
 }
@@ -61,10 +56,8 @@ impl Stream for Connections {
                     };
                     return Poll::Ready(Some(Ok(Connection {
                         stream,
-                        client: Client {
-                            answers: Account::new(&self.budgets.answers),
-                            requests: Account::new(&self.budgets.requests),
-                        },
+                        client: Client::new(&self.budget),
+                        read: 0,
                         _place: place,
                     })));
                 }
@@ -77,27 +70,44 @@ impl Stream for Connections {
 pub struct Connection {
     stream: Box<dyn ByteStream>,
     client: Client,
+    /// Bytes since others had a turn.
+    read: usize,
     _place: OwnedSemaphorePermit,
 }
+
+/// Bytes that are read of a connection before others have a turn: HTTP/2 takes apart what there is
+/// in one go, and small frames take long.
+const TURN: usize = 32 << 10;
 
 /// Who is at the other end, for the requests that come from there.
 #[derive(Clone, Debug)]
 pub struct Client {
-    answers: Arc<Account>,
-    requests: Arc<Account>,
+    /// What it makes the server keep.
+    pub account: Arc<Account>,
+    /// Answers on their way to it.
+    pub outbox: Arc<Outbox>,
+    /// Its turns.
+    pub turns: Turns,
 }
 
 impl Client {
-    /// What a request's answers are charged to; `None` for one of this process.
-    pub fn account(request: &Extensions) -> Option<&Arc<Account>> {
-        let client = Self::of(request.get(), request.get());
-        client.map(|client| &client.answers)
+    fn new(budget: &Arc<Budget>) -> Self {
+        let account = Account::new(budget);
+        Self {
+            outbox: Outbox::new(account.charge(Purpose::Answers)),
+            account,
+            turns: Turns::default(),
+        }
     }
 
-    /// What a request itself is charged to.
-    pub fn requests(request: &http::Extensions) -> Option<&Arc<Account>> {
-        let client = Self::of(request.get(), request.get());
-        client.map(|client| &client.requests)
+    /// Whose request it is; `None` for one of this process.
+    pub fn of_rpc(request: &Extensions) -> Option<&Self> {
+        Self::of(request.get(), request.get())
+    }
+
+    /// The same, before gRPC has looked at the request.
+    pub fn of_request(request: &http::Extensions) -> Option<&Self> {
+        Self::of(request.get(), request.get())
     }
 
     fn of<'r>(
@@ -122,7 +132,19 @@ impl AsyncRead for Connection {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        if self.read >= TURN {
+            self.read = 0;
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        // Where there is nothing more, others have their turn anyway.
+        self.read = match read {
+            Poll::Pending => 0,
+            Poll::Ready(_) => self.read + (buffer.filled().len() - before),
+        };
+        read
     }
 }
 

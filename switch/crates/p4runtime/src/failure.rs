@@ -26,6 +26,13 @@ impl Failure {
         }
     }
 
+    /// The memory that it takes where it is kept in a list, bytes.
+    pub fn bytes(&self) -> usize {
+        /// What an allocator takes beside what it gives.
+        const ALLOCATION: usize = 16;
+        size_of::<Self>() + ALLOCATION + self.message.len()
+    }
+
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(Code::InvalidArgument, message)
     }

@@ -2,7 +2,9 @@
 //! Requests in flight: what has arrived of messages and has not been done. A message is decoded in
 //! one piece, and many clients may send long ones at once, or the beginnings of long ones. So each
 //! byte is charged to its connection when it arrives, until the RPC is done; on a stream, until its
-//! message is. What finds no room ends the RPC.
+//! message is. What finds no room ends the RPC. Answers go out through the connection's [`Outbox`].
+//!
+//! [`Outbox`]: crate::outbox::Outbox
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,11 +19,17 @@ use tonic::body::Body;
 use tonic::codegen::{Service, http};
 use tower_layer::Layer;
 
-use crate::budget::Charge;
+use crate::budget::{Charge, Purpose};
 use crate::connections::Client;
+use crate::outbox::Sending;
 
 /// The only RPC with more than one message of a client.
 const STREAM: &str = "/p4.v1.P4Runtime/StreamChannel";
+/// The service whose long requests are not decoded before they are looked at.
+const P4RUNTIME: &str = "/p4.v1.P4Runtime/";
+/// Bytes of memory for each byte of a message that is decoded in one go: a message within it has two
+/// bytes at the least, and 100 and more as an object.
+const FACTOR: usize = 64;
 /// In front of a message: whether it is compressed, and its length (gRPC over HTTP/2).
 const PREFIX: usize = 5;
 
@@ -30,6 +38,8 @@ const PREFIX: usize = 5;
 pub struct InFlightLayer {
     /// How long a message on a stream may take to arrive.
     pub message_time: Duration,
+    /// How long it may be, bytes.
+    pub message_bytes: usize,
 }
 
 impl<S> Layer<S> for InFlightLayer {
@@ -38,7 +48,7 @@ impl<S> Layer<S> for InFlightLayer {
     fn layer(&self, inner: S) -> InFlight<S> {
         InFlight {
             inner,
-            message_time: self.message_time,
+            layer: *self,
         }
     }
 }
@@ -47,35 +57,41 @@ impl<S> Layer<S> for InFlightLayer {
 #[derive(Clone, Debug)]
 pub struct InFlight<S> {
     inner: S,
-    message_time: Duration,
+    layer: InFlightLayer,
 }
 
-type Answer<R, E> = Pin<Box<dyn Future<Output = Result<R, E>> + Send>>;
+type Answer<E> = Pin<Box<dyn Future<Output = Result<http::Response<Body>, E>> + Send>>;
 
 impl<S> Service<http::Request<Body>> for InFlight<S>
 where
-    S: Service<http::Request<Body>>,
+    S: Service<http::Request<Body>, Response = http::Response<Body>>,
     S::Future: Send + 'static,
 {
-    type Response = S::Response;
+    type Response = http::Response<Body>;
     type Error = S::Error;
-    type Future = Answer<S::Response, S::Error>;
+    type Future = Answer<S::Error>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.inner.poll_ready(context)
     }
 
     fn call(&mut self, request: http::Request<Body>) -> Self::Future {
-        let account = Client::requests(request.extensions());
-        let charge = account.map(|account| Arc::new(Mutex::new(account.charge())));
+        let client = Client::of_request(request.extensions()).cloned();
+        let charge = client.as_ref().map(|client| {
+            let charge = client.account.charge(Purpose::Requests);
+            Arc::new(Mutex::new(charge))
+        });
         let kept = charge.clone();
-        let messages = (request.uri().path() == STREAM).then(|| Messages::new(self.message_time));
+        let is_own = request.uri().path().starts_with(P4RUNTIME);
+        let factor = if is_own { 1 } else { FACTOR };
+        let messages = (request.uri().path() == STREAM).then(|| Messages::new(self.layer));
         let answer = self.inner.call(match charge {
             None => request,
             Some(charge) => request.map(|body| {
                 Body::new(Charged {
                     body,
                     charge,
+                    factor,
                     messages,
                 })
             }),
@@ -84,7 +100,10 @@ where
             let answer = answer.await;
             // A message is decoded before its RPC begins, and lives as long.
             drop(kept);
-            answer
+            Ok(match client {
+                None => answer?,
+                Some(client) => answer?.map(|body| Body::new(Sending::new(body, client.outbox))),
+            })
         })
     }
 }
@@ -93,6 +112,8 @@ where
 struct Charged {
     body: Body,
     charge: Arc<Mutex<Charge>>,
+    /// The bytes that each byte of the body is charged as.
+    factor: usize,
     /// The messages of a stream.
     messages: Option<Messages>,
 }
@@ -123,11 +144,16 @@ impl http_body::Body for Charged {
             .and_then(|frame| frame.as_ref().ok()?.data_ref());
         if let Some(data) = data {
             let mut charge = this.charge.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Err(status) = charge.add(data.len()) {
+            if let Err(status) = charge.add(data.len() * this.factor) {
                 return Poll::Ready(Some(Err(status)));
             }
             if let Some(messages) = &mut this.messages {
-                messages.arrived(data);
+                let longest = messages.layer.message_bytes;
+                if messages.arrived(data) > longest {
+                    return Poll::Ready(Some(Err(Status::resource_exhausted(format!(
+                        "a message on the stream has more than {longest} bytes"
+                    )))));
+                }
             }
         }
         Poll::Ready(frame)
@@ -147,27 +173,29 @@ struct Messages {
     /// Bytes that have arrived of one that has not arrived as a whole, its prefix included.
     begun: usize,
     prefix: [u8; PREFIX],
-    time: Duration,
+    layer: InFlightLayer,
     /// When that one is late.
     late: Option<Pin<Box<Sleep>>>,
 }
 
 impl Messages {
-    fn new(time: Duration) -> Self {
+    fn new(layer: InFlightLayer) -> Self {
         Self {
             begun: 0,
             prefix: [0; PREFIX],
-            time,
+            layer,
             late: None,
         }
     }
 
-    fn arrived(&mut self, mut data: &[u8]) {
+    /// Takes the next bytes; the length of the longest message that they are of.
+    fn arrived(&mut self, mut data: &[u8]) -> usize {
         let whole = |prefix: &[u8; PREFIX]| {
             let [_, length @ ..] = *prefix;
             PREFIX + u32::from_be_bytes(length) as usize
         };
         let mut is_new = self.begun == 0;
+        let mut longest = 0;
         while !data.is_empty() {
             if self.begun < PREFIX {
                 let count = data.len().min(PREFIX - self.begun);
@@ -178,6 +206,7 @@ impl Messages {
             if self.begun < PREFIX {
                 break;
             }
+            longest = longest.max(whole(&self.prefix) - PREFIX);
             let rest = whole(&self.prefix) - self.begun;
             if data.len() < rest {
                 self.begun += data.len();
@@ -190,8 +219,9 @@ impl Messages {
         if self.begun == 0 {
             self.late = None;
         } else if is_new {
-            self.late = Some(Box::pin(sleep(self.time)));
+            self.late = Some(Box::pin(sleep(self.layer.message_time)));
         }
+        longest
     }
 
     fn are_late(&mut self, context: &mut Context<'_>) -> bool {
@@ -229,7 +259,10 @@ mod tests {
             cuts.retain(|cut| *cut <= sent.len());
             cuts.push(sent.len());
             cuts.sort_unstable();
-            let mut messages = Messages::new(Duration::from_secs(1));
+            let mut messages = Messages::new(InFlightLayer {
+                message_time: Duration::from_secs(1),
+                message_bytes: usize::MAX,
+            });
             let mut before = 0;
             for cut in cuts {
                 messages.arrived(&sent[before..cut]);

@@ -14,13 +14,14 @@ use std::sync::atomic::AtomicI64;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use device::handle::Events;
+use device::events::Events;
 use prost::Message;
 use tokio::runtime::Runtime;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_stream::Stream;
 use tonic::{Request, Response, Status};
 
+use crate::crew::Crew;
 use crate::journal::{Journal, MaybeJournal};
 use crate::options::Limits;
 use crate::outbound::{self, Outgoing};
@@ -127,6 +128,7 @@ impl InProcess {
                 limits,
                 streams: Arc::new(Semaphore::new(streams)),
                 journal,
+                crew: Crew::default(),
             },
             target,
             events: device.events,
@@ -155,22 +157,24 @@ impl InProcess {
                 Ok(vec![response.into_inner().0])
             }
             method::READ => {
-                let reading = service.read(Request::new(Encoded(request))).await?;
-                let responses = reading.into_inner();
+                let answers = service.read(Request::new(Encoded(request))).await?;
+                let responses = answers.into_inner().here()?;
                 responses.map(|response| response.map(|r| r.0)).collect()
             }
             READ_CELLS => {
-                let reading = service.read(Request::new(Encoded(request))).await?;
-                Ok(vec![reading.into_inner().cells()?])
+                let answers = service.read(Request::new(Encoded(request))).await?;
+                Ok(vec![answers.into_inner().here()?.cells()?])
             }
-            method::SET_PIPELINE => service
-                .set_forwarding_pipeline_config(decoded(request)?)
-                .await
-                .map(encoded),
-            method::GET_PIPELINE => service
-                .get_forwarding_pipeline_config(decoded(request)?)
-                .await
-                .map(encoded),
+            method::SET_PIPELINE => {
+                let request = Request::new(Encoded(request));
+                let response = service.set_forwarding_pipeline_config(request).await?;
+                Ok(vec![response.into_inner().0])
+            }
+            method::GET_PIPELINE => {
+                let request = Request::new(Encoded(request));
+                let response = service.get_forwarding_pipeline_config(request).await?;
+                Ok(vec![response.into_inner().0])
+            }
             "/p4.v1.P4Runtime/Capabilities" => {
                 service.capabilities(decoded(request)?).await.map(encoded)
             }
@@ -203,7 +207,7 @@ impl InProcess {
                 limits.streams
             )));
         };
-        let (link, outgoing) = outbound::channel(limits);
+        let (link, outgoing) = outbound::channel(limits, None);
         Ok(InProcessStream {
             targets: Arc::clone(&self.service.targets),
             session: Session::new(link, self.service.journal.clone()),

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use plant::PlantHandle;
+use tokio::runtime::Handle;
 use tonic::transport::{Certificate, Identity, ServerTlsConfig};
 
 use crate::journal::MaybeJournal;
@@ -26,6 +27,9 @@ pub struct ServerOptions {
     pub plant: Option<PlantHandle>,
     /// Writes down what clients ask of the device, of which there is to be one.
     pub journal: MaybeJournal,
+    /// Threads for what takes long, so that it holds up no answer; `None`: it is done where the server
+    /// runs.
+    pub crew: Option<Handle>,
     /// Counts the packet-ins, digests and idle timeouts that clients lost
     /// because they did not keep up; shared with whoever shows it.
     pub lost_messages: Arc<AtomicU64>,
@@ -92,9 +96,11 @@ pub struct Limits {
     /// The longest message either way, bytes. P4Runtime asks for 4 MiB or
     /// more; pipeline configs are the longest.
     pub message_bytes: usize,
+    /// The longest message on a stream, bytes: a packet-out, an arbitration, an acknowledgement.
+    pub stream_message_bytes: usize,
     /// Updates in one Write.
     pub updates: usize,
-    /// The longest update, bytes.
+    /// The longest update, or request of a Read, bytes.
     pub update_bytes: usize,
     /// Updates in one Write with DATAPLANE_ATOMIC, or as much work: packets wait
     /// for it.
@@ -105,23 +111,21 @@ pub struct Limits {
     /// How long one Write or Read may hold up packets at a time; so many
     /// clients, so many times.
     pub slice: Duration,
-    /// Memory of what undoes one Write with ROLLBACK_ON_ERROR or DATAPLANE_ATOMIC, bytes; a
-    /// device executes one Write at a time.
+    /// Memory of what undoes one Write with ROLLBACK_ON_ERROR or DATAPLANE_ATOMIC, bytes.
     pub undo_bytes: usize,
     /// Memory of the updates that wait for the COMMIT of a saved pipeline, bytes.
     pub saved_bytes: usize,
+    /// Cells that a Write without rollback may write by updates of whole arrays, if these are
+    /// several: others wait for their turn meanwhile.
+    pub cells: usize,
     /// Requests in one Read.
     pub requests: usize,
-    /// Memory for the answers of Reads that a connection's client has not taken yet, bytes:
-    /// what every connection has for itself,
-    pub read_share: usize,
-    /// and what all have together beyond that; one connection gets three quarters of it at most.
-    pub read_pool: usize,
-    /// Bytes of requests that have arrived and are not done: what every connection has for itself,
-    pub request_share: usize,
+    /// Memory of what a connection's client makes the server keep, bytes: its requests that are not
+    /// done and what they become, answers that it has not taken. What every connection has for itself,
+    pub share: usize,
     /// and what all have together beyond that; one connection gets three quarters of it at most,
     /// in which its longest message is to find room.
-    pub request_pool: usize,
+    pub pool: usize,
     /// Connections at a time; more are closed at once.
     pub connections: usize,
     /// StreamChannels at a time, over all devices and roles.
@@ -142,19 +146,19 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Limits {
-            message_bytes: 64 << 20,
+            message_bytes: 24 << 20,
+            stream_message_bytes: 64 << 10,
             updates: 1 << 17,
-            update_bytes: 1 << 20,
+            update_bytes: 256 << 10,
             atomic_updates: 1024,
             members: 4096,
             slice: Duration::from_micros(100),
-            undo_bytes: 16 << 20,
-            saved_bytes: 16 << 20,
+            undo_bytes: 8 << 20,
+            saved_bytes: 8 << 20,
+            cells: 4 << 20,
             requests: 1 << 16,
-            read_share: 1 << 20,
-            read_pool: 64 << 20,
-            request_share: 1 << 20,
-            request_pool: 88 << 20,
+            share: 512 << 10,
+            pool: 36 << 20,
             connections: 64,
             streams: 256,
             rpcs_per_connection: 64,

@@ -14,6 +14,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio_stream::Stream;
 use tonic::Status;
 
+use crate::budget::{Account, Charge, Purpose};
 use crate::options::Limits;
 use crate::pipeline_config::lock;
 use crate::proto::p4::v1 as p4;
@@ -38,6 +39,8 @@ struct State {
     /// Ends the stream of a client that does not read.
     evict: Notify,
     bytes: AtomicUsize,
+    /// The same bytes, of the connection's; `None` for a client in this process.
+    charge: Option<Mutex<Charge>>,
     limits: Limits,
     /// Since when nothing has fitted.
     full_since: Mutex<Option<Instant>>,
@@ -50,12 +53,13 @@ pub struct Outgoing {
     state: Arc<State>,
 }
 
-/// Both ends of the way to a client.
-pub fn channel(limits: &Limits) -> (ClientLink, Outgoing) {
+/// Both ends of the way to a client, whose messages are charged to its account as long as they wait.
+pub fn channel(limits: &Limits, account: Option<&Arc<Account>>) -> (ClientLink, Outgoing) {
     let (sender, receiver) = mpsc::channel(limits.queued_messages.max(RESERVED));
     let state = Arc::new(State {
         evict: Notify::new(),
         bytes: AtomicUsize::new(0),
+        charge: account.map(|account| Mutex::new(account.charge(Purpose::Answers))),
         limits: *limits,
         full_since: Mutex::new(None),
     });
@@ -102,11 +106,11 @@ impl ClientLink {
             update: Some(update),
         };
         let size = memory(&message);
-        let bytes = &self.state.bytes;
-        if bytes.fetch_add(size, Ordering::Relaxed) + size > self.state.limits.queued_bytes
-            || self.queue.try_send((size, Ok(message))).is_err()
-        {
-            bytes.fetch_sub(size, Ordering::Relaxed);
+        let has_room = self.state.take(size);
+        if !has_room || self.queue.try_send((size, Ok(message))).is_err() {
+            if has_room {
+                self.state.give_back(size);
+            }
             return false;
         }
         true
@@ -125,6 +129,27 @@ impl ClientLink {
     /// Ready when the client is to be cut off.
     pub async fn evicted(&self) {
         self.state.evict.notified().await;
+    }
+}
+
+impl State {
+    /// Takes room for a message, if there is any.
+    fn take(&self, size: usize) -> bool {
+        if self.bytes.fetch_add(size, Ordering::Relaxed) + size <= self.limits.queued_bytes {
+            let charge = self.charge.as_ref();
+            if charge.is_none_or(|charge| lock(charge).add(size).is_ok()) {
+                return true;
+            }
+        }
+        self.bytes.fetch_sub(size, Ordering::Relaxed);
+        false
+    }
+
+    fn give_back(&self, size: usize) {
+        self.bytes.fetch_sub(size, Ordering::Relaxed);
+        if let Some(charge) = &self.charge {
+            lock(charge).release(size);
+        }
     }
 }
 
@@ -195,7 +220,7 @@ impl Stream for Outgoing {
         let next = self.queue.poll_recv(context);
         next.map(|next| {
             let (size, message) = next?;
-            self.state.bytes.fetch_sub(size, Ordering::Relaxed);
+            self.state.give_back(size);
             Some(message)
         })
     }
@@ -220,11 +245,11 @@ mod tests {
             stall: Duration::ZERO,
             ..Limits::default()
         };
-        let (link, _outgoing) = channel(&limits);
+        let (link, _outgoing) = channel(&limits, None);
         let sent = (0..100).filter(|_| link.event(packet(10))).count();
         assert_eq!(sent, 60, "some places are left to arbitration");
         link.arbitration(p4::MasterArbitrationUpdate::default());
-        let (link, _outgoing) = channel(&limits);
+        let (link, _outgoing) = channel(&limits, None);
         let sent = (0..100).filter(|_| link.event(packet(1000))).count();
         assert!((8..=11).contains(&sent), "bytes are bounded, too: {sent}");
         assert!(!link.event(packet(20_000)));
@@ -238,7 +263,7 @@ mod tests {
                 update: Some(digests.clone()),
             }) < 300
         );
-        let (link, _outgoing) = channel(&limits);
+        let (link, _outgoing) = channel(&limits, None);
         assert!(!link.event(digests));
     }
 
@@ -249,7 +274,7 @@ mod tests {
             stall: Duration::ZERO,
             ..Limits::default()
         };
-        let (link, _outgoing) = channel(&limits);
+        let (link, _outgoing) = channel(&limits, None);
         while link.event(packet(10)) {}
         while !link.event(packet(10)) && lock(&link.state.full_since).is_none() {}
         let _ = link.event(packet(10));

@@ -9,14 +9,15 @@ use std::time::Duration;
 use std::{fmt, io};
 
 use device::DeviceHandle;
-use device::handle::Events;
+use device::events::Events;
 use plant::PlantHandle;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use crate::address::ServerAddress;
-use crate::budget::{Budget, Purpose};
-use crate::connections::{Budgets, Connections, Listener};
+use crate::budget::Budget;
+use crate::connections::{Connections, Listener};
+use crate::crew::Crew;
 use crate::in_flight::InFlightLayer;
 use crate::journal::MaybeJournal;
 use crate::options::{Limits, ServerOptions};
@@ -35,8 +36,13 @@ use crate::wire::rpc::p4_runtime_server::P4RuntimeServer;
 /// How long RPCs may take to end after a shutdown.
 const GRACE: Duration = Duration::from_secs(1);
 /// Bytes of a request that may be on their way before we take any: a control
-/// loop's batch, so that its client need not wait for us in the middle.
-const WINDOW: u32 = 1 << 20;
+/// loop's batch, so that its client need not wait for us in the middle. What nobody has looked at is
+/// not charged, so all connections together must not have much of it.
+const WINDOW: u32 = 128 << 10;
+/// Bytes of a request's metadata.
+const METADATA: u32 = 8 << 10;
+/// Bytes of a request of the services beside P4Runtime.
+const SMALL_MESSAGE: usize = 1 << 20;
 /// A connection without a sign of life for that long is asked for one, and
 /// closed after as long again: its client is no primary any more.
 const KEEP_ALIVE: Duration = Duration::from_secs(20);
@@ -114,7 +120,8 @@ pub struct Server {
     plant: Option<PlantHandle>,
     journal: MaybeJournal,
     lost: Arc<AtomicU64>,
-    budgets: Budgets,
+    budget: Arc<Budget>,
+    crew: Crew,
     listener: Listener,
     address: ServerAddress,
     targets: Targets,
@@ -149,6 +156,7 @@ impl Server {
             .timeout(limits.rpc_time)
             .initial_stream_window_size(WINDOW)
             .initial_connection_window_size(WINDOW)
+            .http2_max_header_list_size(METADATA)
             .http2_keepalive_interval(Some(KEEP_ALIVE))
             .http2_keepalive_timeout(Some(KEEP_ALIVE));
         if let Some(tls) = &options.tls {
@@ -158,8 +166,10 @@ impl Server {
         }
         let mut targets = BTreeMap::new();
         let mut events = Vec::new();
+        let crew = Crew::new(options.crew.clone());
         let shared = Shared {
             lost: Arc::clone(&options.lost_messages),
+            crew: crew.clone(),
             ..Shared::new(limits)
         };
         for device in devices {
@@ -181,10 +191,8 @@ impl Server {
             plant: options.plant.clone(),
             journal: options.journal.clone(),
             lost: Arc::clone(&options.lost_messages),
-            budgets: Budgets {
-                answers: shared.budget,
-                requests: Arc::new(Budget::new(&limits, Purpose::Requests)),
-            },
+            budget: shared.budget,
+            crew,
             listener,
             address,
             targets: Targets(targets),
@@ -230,20 +238,22 @@ impl Server {
                 self.limits.streams.min(Semaphore::MAX_PERMITS),
             )),
             journal: self.journal,
+            crew: self.crew,
         };
         let p4runtime = P4RuntimeServer::new(service.clone())
             .max_decoding_message_size(self.limits.message_bytes)
             .max_encoding_message_size(self.limits.message_bytes);
         let traffic_manager = TrafficManagerServer::new(service)
-            .max_decoding_message_size(self.limits.message_bytes)
+            .max_decoding_message_size(SMALL_MESSAGE)
             .max_encoding_message_size(self.limits.message_bytes);
         let channels = UpstreamChannelsServer::new(ChannelsService { plant: self.plant })
-            .max_decoding_message_size(self.limits.message_bytes)
+            .max_decoding_message_size(SMALL_MESSAGE)
             .max_encoding_message_size(self.limits.message_bytes);
-        let incoming = Connections::new(self.listener, self.limits.connections, self.budgets);
+        let incoming = Connections::new(self.listener, self.limits.connections, self.budget);
         let mut wait = ended;
         let mut builder = self.builder.layer(InFlightLayer {
             message_time: self.limits.rpc_time,
+            message_bytes: self.limits.stream_message_bytes,
         });
         let serving = builder
             .add_service(p4runtime)

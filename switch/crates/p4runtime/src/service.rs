@@ -7,18 +7,19 @@ use prost::Message;
 use tokio::sync::{Semaphore, watch};
 use tonic::{Request, Response, Status, Streaming};
 
-use crate::budget::Account;
+use crate::budget::{Charge, Purpose};
 use crate::connections::Client;
+use crate::crew::Crew;
 use crate::finished::Finished;
 use crate::journal::{self, Answer, MaybeJournal, Waiting, encoded};
 use crate::options::Limits;
 use crate::outbound::{self, Outgoing};
 use crate::proto::p4::v1 as p4;
 use crate::stream::{self, Session};
-use crate::target::Reading;
+use crate::target::{Answers, Asking, Reading};
 use crate::targets::Targets;
 use crate::wire::rpc::p4_runtime_server::P4Runtime;
-use crate::wire::{Encoded, ReadRequest, WriteRequest};
+use crate::wire::{Encoded, ReadRequest, WriteRequest, config_memory};
 
 /// The version of the P4Runtime specification that is implemented.
 const API_VERSION: &str = "1.5.0";
@@ -44,33 +45,93 @@ pub struct Service {
     pub streams: Arc<Semaphore>,
     /// Writes requests down.
     pub journal: MaybeJournal,
+    /// Does what takes long.
+    pub crew: Crew,
 }
 
+/// Requests of up to so many bytes are taken apart where they arrive; that takes 100 us at the most.
+const SHORT: usize = 8 << 10;
+
 impl Service {
-    async fn do_read(
+    /// Does what a request asks for: where it arrived, or if it is long where it holds up nobody, one
+    /// at a time for each connection.
+    ///
+    /// # Errors
+    /// UNAVAILABLE: the server ends. The work's.
+    async fn work<T: Send + 'static>(
+        &self,
+        bytes: usize,
+        client: Option<&Client>,
+        work: impl Future<Output = Result<T, Status>> + Send + 'static,
+    ) -> Result<T, Status> {
+        if bytes <= SHORT || !self.crew.is_apart() {
+            return work.await;
+        }
+        let turn = match client {
+            Some(client) => Some(client.turns.apart.clone().next().await),
+            None => None,
+        };
+        let work = async move {
+            let _turn = turn;
+            work.await
+        };
+        self.crew.run(work).await?
+    }
+
+    async fn do_read(&self, request: Encoded, client: Option<Client>) -> Result<Reading, Status> {
+        let (bytes, targets) = (request.0.len(), Arc::clone(&self.targets));
+        let asking = Asking {
+            is_apart: bytes > SHORT,
+            client: client.clone(),
+        };
+        let read = async move {
+            let request = ReadRequest::decode(request)?;
+            let target = targets.find(request.head.device_id)?;
+            target.read(&request, asking).await
+        };
+        self.work(bytes, client.as_ref(), read).await
+    }
+
+    /// The request's message, if it is as it should be; it is taken apart where that holds up nobody.
+    ///
+    /// # Errors
+    /// INTERNAL: the bytes are no such message. RESOURCE_EXHAUSTED: it would become too much.
+    async fn config_request(
         &self,
         request: Encoded,
-        account: Option<Arc<Account>>,
-    ) -> Result<Reading, Status> {
-        let request = ReadRequest::decode(request)?;
-        let target = self.targets.find(request.head.device_id)?;
-        target.read(&request, account).await
+        charge: Option<&mut Charge>,
+    ) -> Result<p4::SetForwardingPipelineConfigRequest, Status> {
+        if let Some(charge) = charge {
+            charge.add(config_memory(&request.0))?;
+        }
+        let decode = move || p4::SetForwardingPipelineConfigRequest::decode(request.0);
+        let decoded = self.crew.blocking(decode).await?;
+        decoded.map_err(|error| Status::internal(error.to_string()))
     }
 }
 
 #[tonic::async_trait]
 impl P4Runtime for Service {
-    type ReadStream = Reading;
+    type ReadStream = Answers;
     type StreamChannelStream = Outgoing;
 
     async fn write(&self, request: Request<Encoded>) -> Result<Response<Encoded>, Status> {
+        let client = Client::of_rpc(request.extensions()).cloned();
         let request = request.into_inner();
-        let message = request.0.clone();
+        let (message, bytes) = (request.0.clone(), request.0.len());
+        let targets = Arc::clone(&self.targets);
+        let asking = Asking {
+            is_apart: bytes > SHORT,
+            client: client.clone(),
+        };
         let write = async {
-            let request = WriteRequest::decode(request)?;
-            let target = Arc::clone(self.targets.find(request.head.device_id)?);
-            // Once begun, it is not left half done, whatever becomes of the client.
-            Finished::new(async move { target.write(&request).await }).await?;
+            let write = async move {
+                let request = WriteRequest::decode(request)?;
+                let target = Arc::clone(targets.find(request.head.device_id)?);
+                // Once begun, it is not left half done, whatever becomes of the client.
+                Finished::new(async move { target.write(&request, asking).await }).await
+            };
+            self.work(bytes, client.as_ref(), write).await?;
             // A WriteResponse has no fields.
             Ok(Response::new(Encoded::default()))
         };
@@ -79,14 +140,18 @@ impl P4Runtime for Service {
     }
 
     async fn read(&self, request: Request<Encoded>) -> Result<Response<Self::ReadStream>, Status> {
-        let account = Client::account(request.extensions()).cloned();
+        let client = Client::of_rpc(request.extensions()).cloned();
         let request = request.into_inner();
         let Some(journal) = &self.journal else {
-            return self.do_read(request, account).await.map(Response::new);
+            let reading = self.do_read(request, client.clone()).await?;
+            return Ok(Response::new(Answers::new(reading, &self.crew, client)));
         };
         let waiting = Waiting::asked(journal, method::READ, &request.0);
-        match waiting.run(self.do_read(request, account)).await {
-            Ok(reading) => Ok(Response::new(reading.awaited(waiting))),
+        match waiting.run(self.do_read(request, client.clone())).await {
+            Ok(reading) => {
+                let reading = reading.awaited(waiting);
+                Ok(Response::new(Answers::new(reading, &self.crew, client)))
+            }
             Err(status) => {
                 let mut answer = Answer::default();
                 answer.fail(&status);
@@ -98,35 +163,59 @@ impl P4Runtime for Service {
 
     async fn set_forwarding_pipeline_config(
         &self,
-        request: Request<p4::SetForwardingPipelineConfigRequest>,
-    ) -> Result<Response<p4::SetForwardingPipelineConfigResponse>, Status> {
+        request: Request<Encoded>,
+    ) -> Result<Response<Encoded>, Status> {
+        let client = Client::of_rpc(request.extensions()).cloned();
+        let own = client.as_ref();
+        let mut charge = own.map(|client| client.account.charge(Purpose::Requests));
         let request = request.into_inner();
-        let message = self.journal.as_ref().map(|_| request.encode_to_vec());
+        let message = request.0.clone();
+        let turn = client.map(|client| client.turns.load);
         let set = async {
+            // One of each connection waits, so that nobody waits behind all of another's.
+            let turn = match turn {
+                Some(turn) => Some(turn.next().await),
+                None => None,
+            };
+            let one = self.crew.load().await;
+            let request = self.config_request(request, charge.as_mut()).await?;
             let target = Arc::clone(self.targets.find(request.device_id)?);
-            Finished::new(async move { target.set_pipeline(request).await }).await?;
-            Ok(Response::new(p4::SetForwardingPipelineConfigResponse {}))
+            let set = async move {
+                let _turns = (turn, one);
+                target.set_pipeline(request).await
+            };
+            Finished::new(set).await?;
+            // A SetForwardingPipelineConfigResponse has no fields.
+            Ok(Response::new(Encoded::default()))
         };
-        let message = || message.unwrap_or_default().into();
-        let (journal, encode) = (&self.journal, encoded);
-        journal::unary(journal, method::SET_PIPELINE, message, encode, set).await
+        let encode = |response: &Encoded| response.0.clone();
+        journal::unary(&self.journal, method::SET_PIPELINE, || message, encode, set).await
     }
 
     async fn get_forwarding_pipeline_config(
         &self,
-        request: Request<p4::GetForwardingPipelineConfigRequest>,
-    ) -> Result<Response<p4::GetForwardingPipelineConfigResponse>, Status> {
-        let request = request.into_inner();
+        request: Request<Encoded>,
+    ) -> Result<Response<Encoded>, Status> {
+        let client = Client::of_rpc(request.extensions()).cloned();
+        let message = request.into_inner().0;
+        let asked = message.clone();
         let get = async {
+            let request = p4::GetForwardingPipelineConfigRequest::decode(asked)
+                .map_err(|error| Status::internal(error.to_string()))?;
             let target = self.targets.find(request.device_id)?;
             let config = target.pipeline(request.response_type()).await;
-            Ok(Response::new(p4::GetForwardingPipelineConfigResponse {
-                config,
-            }))
+            let response = p4::GetForwardingPipelineConfigResponse { config };
+            let Some(client) = client else {
+                return Ok(Response::new(Encoded(encoded(&response))));
+            };
+            // What waits for the client is its own.
+            let mut charge = client.account.charge(Purpose::Answers);
+            charge.add(response.encoded_len())?;
+            let bytes = self.crew.run(async move { encoded(&response) }).await?;
+            Ok(Response::new(Encoded(charge.around(bytes))))
         };
-        let message = || request.encode_to_vec().into();
-        let (journal, encode) = (&self.journal, encoded);
-        journal::unary(journal, method::GET_PIPELINE, message, encode, get).await
+        let encode = |response: &Encoded| response.0.clone();
+        journal::unary(&self.journal, method::GET_PIPELINE, || message, encode, get).await
     }
 
     async fn stream_channel(
@@ -139,7 +228,9 @@ impl P4Runtime for Service {
                 self.limits.streams
             )));
         };
-        let (link, outgoing) = outbound::channel(&self.limits);
+        let client = Client::of_rpc(request.extensions());
+        let account = client.map(|client| &client.account);
+        let (link, outgoing) = outbound::channel(&self.limits, account);
         tokio::spawn(stream::serve(
             Arc::clone(&self.targets),
             request.into_inner(),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! RF links: where frames go that leave a device through a port without an interface.
 
-use device::handle::Event;
+use device::events::Event;
 use device::{Note, Output};
 
 use crate::channel::Frames;

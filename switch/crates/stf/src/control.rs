@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a test's control statements do to a pipeline.
 
+use crate::error::Error;
 use crate::lookup::{find_counter, find_meter, find_register, find_table};
 use crate::names;
 use crate::outcome::Note;
-use crate::parse::{Error, small};
+use crate::parse::small;
 use crate::script::*;
 use crate::values::{
     action_call, as_index, as_ports, at_number, entry_key, meter_config, narrow, plain,

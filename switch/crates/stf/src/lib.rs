@@ -9,6 +9,7 @@
 
 mod compare;
 mod control;
+mod error;
 mod literal;
 mod lookup;
 mod names;
@@ -19,7 +20,8 @@ pub mod script;
 mod token;
 mod values;
 
+pub use error::Error;
 pub use literal::Literal;
 pub use outcome::{Difference, Failure, Note, Outcome};
-pub use parse::{Error, parse};
+pub use parse::parse;
 pub use run::{Options, run, run_traced};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The program's objects by the names that a test gives them.
 
+use crate::error::Error;
 use crate::names::resolve;
-use crate::parse::Error;
 use crate::script::Name;
 use v1model::{ActionId, CounterId, MeterId, Program, RegisterId, TableId};
 

@@ -3,7 +3,7 @@
 //! then what ends in its components, then what ends in its letters (p4c's
 //! driver knows no more than the last).
 
-use crate::parse::Error;
+use crate::error::Error;
 use crate::script::Name;
 
 /// Which of the candidates is meant.

@@ -2,7 +2,7 @@
 //! What a run gave, for people and for programs.
 
 use crate::compare::{Expected, Received, digits};
-use crate::parse::Error;
+use crate::error::Error;
 use crate::script::Pattern;
 use serde_json::{Value, json};
 use std::fmt::Write;

@@ -3,8 +3,8 @@
 
 use crate::compare::{Expected, Pair, Received, align};
 use crate::control::Control;
+use crate::error::Error;
 use crate::outcome::{Failure, Note, Outcome, difference, hex, pattern_text};
-use crate::parse::Error;
 use crate::script::{Command, Script};
 use device::{Device, DeviceConfig, ModelKind, Output};
 use std::collections::BTreeMap;

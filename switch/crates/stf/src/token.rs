@@ -2,7 +2,7 @@
 //! Splits a test into tokens. What follows `packet` and `expect` is digits,
 //! not names, and it is the first word of a line that decides.
 
-use crate::parse::Error;
+use crate::error::Error;
 
 /// The words that start a statement.
 pub(crate) const KEYWORDS: [&str; 25] = [

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A test's keys, arguments and numbers as the pipeline takes them.
 
+use crate::error::Error;
 use crate::lookup::find_action;
 use crate::names::{self, resolve, resolve_field};
-use crate::parse::{Error, small};
+use crate::parse::small;
 use crate::script::*;
 use v1model::{ActionCall, EntryKey, KeySchema, Match, MatchKind, MeterConfig, Program, TableId};
 

@@ -38,6 +38,7 @@ mod controller;
 mod cubic;
 mod delayed_ack;
 mod frto;
+mod header;
 mod hystart;
 mod ledbat;
 mod newreno;

@@ -294,11 +294,11 @@ mod tests {
 
     #[test]
     fn the_largest_burst_and_the_longest_wait_do_not_overflow() {
-        let bucket = Bucket::new(0, 1, crate::config::MAX_BURST, 0);
-        assert!(bucket.ready_at(crate::config::MAX_BURST).unwrap() > u64::from(u32::MAX) * 8);
+        let bucket = Bucket::new(0, 1, crate::limits::MAX_BURST, 0);
+        assert!(bucket.ready_at(crate::limits::MAX_BURST).unwrap() > u64::from(u32::MAX) * 8);
         assert_eq!(
-            Bucket::new(0, crate::config::MAX_RATE, crate::config::MAX_BURST, 0).tokens(u64::MAX),
-            cost(crate::config::MAX_BURST)
+            Bucket::new(0, crate::limits::MAX_RATE, crate::limits::MAX_BURST, 0).tokens(u64::MAX),
+            cost(crate::limits::MAX_BURST)
         );
     }
 

@@ -4,87 +4,16 @@
 //! Rates are in bit/s of Ethernet frames to the end of the CRC, lengths in bytes, times
 //! in nanoseconds since the process started; 0 means what the .proto says.
 
-pub use crate::acks::AckSuppression;
+use crate::acks::AckSuppression;
 use crate::delay::Path;
-pub use crate::framing::{Framing, MAX_PACKET};
-pub use crate::packet_queue_config::*;
-pub use crate::sub_queues::RoundRobin;
+use crate::error::ConfigError;
+use crate::framing::Framing;
+use crate::limits::*;
+use crate::packet_queue_config::PacketQueueChange;
+use crate::queue_id::QueueId;
+use crate::sub_queues::RoundRobin;
+use crate::traffic::Traffic;
 use std::fmt;
-
-/// What a frame counts for at least in a delay line's limit, bytes: one that is shorter takes as
-/// much memory. No frame on a wire is as short. (In queues frames are at least 64 bytes long.)
-pub(crate) const LEAST_FRAME: u64 = 32;
-
-/// Depth of the peak bucket in bytes: the longest VLAN-tagged Ethernet frame
-/// with FCS, as in the second inequality of DOCSIS rate shaping.
-pub const PEAK_BURST: u64 = 1522;
-/// Limit of a service flow's queue where none is configured, bytes.
-pub const DEFAULT_FLOW_LIMIT: u64 = 64 << 20;
-/// Limit of a port's own queue where none is configured, bytes.
-pub const DEFAULT_PORT_QUEUE_LIMIT: u64 = 4 << 20;
-/// Limit of each of a port's delay lines where none is configured, bytes.
-pub const DEFAULT_DELAY_LIMIT: u64 = 64 << 20;
-/// Highest rate that is accepted, bit/s.
-pub const MAX_RATE: u64 = 1_000_000_000_000;
-/// Largest burst that is accepted, bytes (TLV 24.9 has 32 bits).
-pub const MAX_BURST: u64 = u32::MAX as u64;
-/// Longest delay of a port that is accepted, nanoseconds.
-pub const MAX_DELAY_NS: u64 = 60_000_000_000;
-/// A loss is counted in millionths of the frames.
-pub const MILLION: u32 = 1_000_000;
-/// Largest assumed packet size that is accepted, bytes (TLV 24/25.11 has 16 bits).
-pub const MAX_ASSUMED_PACKET_SIZE: u32 = u16::MAX as u32;
-/// Most sub-queues of a service flow.
-pub const MAX_SUB_QUEUES: u32 = 256;
-/// Highest queue_id: the pipeline's metadata field has 16 bits.
-pub const MAX_QUEUE_ID: u32 = u16::MAX as u32;
-/// Highest port that can loop back: v1model's ports have 9 bits, and the last one drops.
-pub const MAX_LOOP_PORT: u16 = 510;
-
-/// A queue of a port; `queue_id` 0 is the port's own, unshaped queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub struct QueueId {
-    /// Port number.
-    pub port: u16,
-    /// The pipeline's metadata field `queue_id`.
-    pub queue_id: u32,
-}
-
-impl fmt::Display for QueueId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "port {} queue {}", self.port, self.queue_id)
-    }
-}
-
-/// Frames and their bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Traffic {
-    /// Number of frames.
-    pub frames: u64,
-    /// Sum of their lengths: in the queues of the docsis model as DOCSIS counts them
-    /// ([`crate::frame_length`]), elsewhere as an interface does.
-    pub bytes: u64,
-}
-
-impl Traffic {
-    /// Counts one frame of `len` bytes.
-    pub fn count(&mut self, len: usize) {
-        self.frames += 1;
-        self.bytes += len as u64;
-    }
-
-    /// Adds what another has counted.
-    pub fn add(&mut self, other: Traffic) {
-        self.frames += other.frames;
-        self.bytes += other.bytes;
-    }
-
-    /// Takes one frame of `len` bytes out again (for what is queued now).
-    pub fn uncount(&mut self, len: usize) {
-        self.frames -= 1;
-        self.bytes -= len as u64;
-    }
-}
 
 /// A port's configuration; the default is no rate limit and no delay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -213,37 +142,6 @@ pub struct ServiceFlowState {
     /// Peak tokens now, in 1/8,000,000 byte.
     pub peak_tokens: u64,
 }
-
-/// Why a request was refused; the words name port, queue and field.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ConfigError {
-    /// A value out of range (INVALID_ARGUMENT).
-    Invalid(String),
-    /// Only the other traffic manager has that (FAILED_PRECONDITION).
-    OtherModel(String),
-}
-
-impl ConfigError {
-    pub(crate) fn invalid(place: impl fmt::Display, what: impl fmt::Display) -> Self {
-        Self::Invalid(format!("{place}: {what}"))
-    }
-
-    pub(crate) fn other_model(place: impl fmt::Display, what: impl fmt::Display) -> Self {
-        Self::OtherModel(format!(
-            "{place}: this device's traffic manager has no {what}; see --traffic-manager"
-        ))
-    }
-}
-
-impl fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Invalid(words) | Self::OtherModel(words) => f.write_str(words),
-        }
-    }
-}
-
-impl std::error::Error for ConfigError {}
 
 fn check_rate(place: &dyn fmt::Display, field: &str, rate: u64) -> Result<(), ConfigError> {
     if rate > MAX_RATE {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Delay lines: the propagation delay of a port's link in each direction, with its jitter and loss.
 
-use crate::config::{LEAST_FRAME, MILLION};
+use crate::limits::{LEAST_FRAME, MILLION};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use std::cmp::Reverse;
@@ -62,7 +62,7 @@ impl<F> DelayLines<F> {
         });
         self.lines.push(Line {
             path: Path {
-                limit: crate::config::DEFAULT_DELAY_LIMIT,
+                limit: crate::limits::DEFAULT_DELAY_LIMIT,
                 ..Path::default()
             },
             bytes: 0,

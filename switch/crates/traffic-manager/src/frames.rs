@@ -1,19 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The frames of a queue: one after another, or in sub-queues that take turns.
 
+use crate::frame::Frame;
 use crate::sub_queues::{RoundRobin, SubQueues};
 use std::collections::VecDeque;
-
-/// A frame in a queue.
-#[derive(Debug)]
-pub struct Frame<T> {
-    /// Its length when it was queued: what is counted.
-    pub len: u32,
-    /// The tokens that it needs in bytes: its length, until egress has made it
-    /// another.
-    pub needs: u32,
-    pub item: T,
-}
 
 /// The frames of a queue. The head is the same until it is popped or removed, or
 /// [`Self::reconfigure`] is called, whatever is pushed: timers are set for its length.

@@ -4,7 +4,7 @@
 //! field); paper 004, section II: "packets sent over the downstream channel are broken into 188
 //! byte MPEG frames each with 4 bytes of header and trailer".
 
-use super::config::ConfigError;
+use crate::error::ConfigError;
 use std::fmt;
 
 /// Longest packet, bytes.

@@ -7,14 +7,15 @@ mod granted;
 mod grants;
 
 pub use acks::SegmentArrival;
-pub use granted::Granted;
 
 use crate::bucket::PortBucket;
-use crate::config::{PortConfig, QueueId, ServiceFlowState, Traffic};
+use crate::config::{PortConfig, ServiceFlowState};
 use crate::entitled::{Entitled, Positions};
 use crate::queue::{Queue, Standing};
+use crate::queue_id::QueueId;
 use crate::reservation::Saved;
 use crate::round_robin::{Links, Round};
+use crate::traffic::Traffic;
 use prefetch::fetch;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One of the two traffic managers, behind the calls that they share.
 
-use crate::config::{
-    ConfigError, Configuration, PacketQueueState, PortConfig, QueueId, ServiceFlowState, Traffic,
-};
+use crate::config::{Configuration, PortConfig, ServiceFlowState};
+use crate::error::ConfigError;
+use crate::packet_queue_config::PacketQueueState;
+use crate::queue_id::QueueId;
+use crate::traffic::Traffic;
 
 use crate::length::frame_length;
 use crate::manager::{Commit, Offer, SegmentArrival, Slot, TrafficManager};

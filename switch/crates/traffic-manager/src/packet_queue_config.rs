@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Configuration and state of the queues that BMv2's traffic manager has.
 
-use crate::config::{ConfigError, QueueId, Traffic};
+use crate::error::ConfigError;
+use crate::queue_id::QueueId;
+use crate::traffic::Traffic;
 
 /// Most packets that a queue may be given room for.
 pub const MAX_DEPTH: u32 = 1 << 20;

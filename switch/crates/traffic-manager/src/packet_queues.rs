@@ -8,11 +8,13 @@
 //! Among packets whose time has come the highest priority leaves first, then
 //! the one whose time came first, whatever their ports.
 
-use crate::config::{
-    ConfigError, Configuration, Framing, PacketQueueChange, PacketQueueConfig, PacketQueueState,
-    PortConfig, QueueId, Traffic,
-};
+use crate::config::{Configuration, PortConfig};
+use crate::error::ConfigError;
+use crate::framing::Framing;
 use crate::manager::{Commit, Offer, Slot};
+use crate::packet_queue_config::{PacketQueueChange, PacketQueueConfig, PacketQueueState};
+use crate::queue_id::QueueId;
+use crate::traffic::Traffic;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 

@@ -6,10 +6,13 @@ mod acks;
 use crate::acks::Suppressor;
 use crate::allowance::Allowance;
 use crate::bucket::{Bucket, Buckets, TOKENS_PER_BYTE};
-use crate::config::{PEAK_BURST, QueueId, ServiceFlowConfig, ServiceFlowState, Traffic};
+use crate::config::{ServiceFlowConfig, ServiceFlowState};
 use crate::frames::Frames;
+use crate::limits::PEAK_BURST;
+use crate::queue_id::QueueId;
 use crate::reservation::{Reservation, Saved};
 use crate::round_robin::Turn;
+use crate::traffic::Traffic;
 
 /// Nanoseconds below which nobody can tell frames apart: to hand one to an
 /// interface takes longer. Frames for which tokens come faster are not sent

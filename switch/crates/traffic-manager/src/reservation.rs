@@ -2,7 +2,7 @@
 //! What a service flow may send within its Minimum Reserved Traffic Rate.
 
 use crate::bucket::{TOKENS_PER_BYTE, time_to_earn};
-use crate::config::PEAK_BURST;
+use crate::limits::PEAK_BURST;
 
 /// Seconds of its rate that a flow keeps while it waits for the port. In the
 /// order of service, nobody waits longer than the port takes for two frames of
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn the_highest_rate_and_the_longest_time_do_not_overflow() {
-        let mut flow = Reservation::new(0, crate::config::MAX_RATE, 0);
+        let mut flow = Reservation::new(0, crate::limits::MAX_RATE, 0);
         flow.spend(u64::MAX, u32::MAX);
         assert!(flow.covers_since(u32::MAX) > 0);
         let mut flow = Reservation::new(0, 1, 0);

@@ -3,7 +3,7 @@
 //! round robin among equals (Shreedhar and Varghese, 1996).
 
 /// Bytes a queue may send a turn.
-pub const QUANTUM: i64 = crate::config::PEAK_BURST as i64;
+pub const QUANTUM: i64 = crate::limits::PEAK_BURST as i64;
 
 const NONE: u32 = u32::MAX;
 

@@ -6,7 +6,7 @@
 //! memory is bounded by what the whole queue has held at a time, however it was
 //! distributed.
 
-use crate::frames::Frame;
+use crate::frame::Frame;
 use crate::round_robin::{QUANTUM, Turn};
 use std::collections::VecDeque;
 

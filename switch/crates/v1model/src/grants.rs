@@ -2,9 +2,9 @@
 //! What the traffic manager says of grants to a program that asks for it by the names of metadata
 //! fields: of a packet that left by itself they are 0.
 
-use crate::code::PathCode;
 use crate::layout::Layout;
 use crate::op::Slot;
+use crate::paths::PathCode;
 
 /// What MAPs gave a packet's queue until the packet left it (paper 000, appendix A), where a
 /// request/grant MAC lets packets go. Counters are modulo 2^32.

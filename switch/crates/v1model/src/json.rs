@@ -307,6 +307,22 @@ pub(crate) struct Operand {
     pub value: Value,
 }
 
+impl Operand {
+    /// The name in an operand of the given kind.
+    ///
+    /// # Errors
+    /// The operand is of another kind.
+    pub fn name(&self, kind: &str) -> Result<&str, LoadError> {
+        match self.value.as_str() {
+            Some(name) if self.kind == kind => Ok(name),
+            _ => Err(LoadError::new(format!(
+                "an operand of kind {} where a {kind} is expected is not supported",
+                self.kind
+            ))),
+        }
+    }
+}
+
 #[derive(Debug, Deserialize)]
 pub(crate) struct Pipeline {
     pub name: String,

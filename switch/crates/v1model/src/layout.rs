@@ -11,81 +11,26 @@
 //! A stack is a block: its `next` index, then its elements in order, each as
 //! many slots long as the others, so that an index is a multiplication away.
 
-use crate::code::PacketSlots;
 use crate::error::LoadError;
+use crate::header::{Field, Header};
 use crate::json::{self, Document};
-use crate::lower::Known;
-use crate::op::Slot;
-use crate::stack::{Stack, Union};
-use std::collections::HashMap;
+use crate::op::{Slot, words};
+use crate::paths::PacketSlots;
+use crate::stack::{Shape, Stack, Union};
+use std::collections::{HashMap, HashSet};
 
 /// Temporaries that one expression may need.
 pub(crate) const TEMPORARIES: usize = 64;
 
-/// A field of a header instance.
-#[derive(Clone, Debug)]
-pub(crate) struct Field {
-    pub name: String,
-    pub slot: Slot,
-    /// Bits; 0 for a varbit field, whose slot holds `bit offset << 32 | bits`.
-    pub width: u16,
-    pub signed: bool,
-    pub var: bool,
-}
-
-/// Slots that a value of this width takes.
-pub(crate) fn words(width: u16) -> u16 {
-    width.div_ceil(64).max(1)
-}
-
-/// A header or metadata instance.
-#[derive(Clone, Debug)]
-pub(crate) struct Header {
-    pub name: String,
-    pub header_type: String,
-    pub metadata: bool,
-    /// Slot of `$valid$`.
-    pub valid: Slot,
-    /// Slot that holds 1 + the byte offset in the received frame while the
-    /// header is as received, else 0.
-    pub raw: Slot,
-    pub fields: Vec<Field>,
-    /// First slot of the fields: behind `raw`, or elsewhere.
-    pub first: Slot,
-    /// Slots of the instance, `valid` and `raw` included.
-    pub slots: u16,
-    /// Bits without the varbit field.
-    pub bits: u32,
-    /// Most bytes with the varbit field; 0 when it has none.
-    pub max_bytes: u32,
-    /// Validity of the other members of the union that the header is in.
-    pub rivals: Vec<Slot>,
-}
-
-impl Header {
-    /// Slots of the fields.
-    pub fn field_slots(&self) -> u16 {
-        self.slots - 2
-    }
-
-    /// The pieces that it has: `valid` and `raw`, and the fields.
-    pub fn pieces(&self) -> [(Slot, u16); 2] {
-        [(self.valid, 2), (self.first, self.field_slots())]
-    }
-
-    /// The slot of another header of the type that is what `slot` is in this one.
-    pub fn same_in(&self, slot: Slot, other: &Header) -> Slot {
-        if (self.valid..=self.raw).contains(&slot) {
-            slot - self.valid + other.valid
-        } else {
-            slot - self.first + other.first
-        }
-    }
-
-    /// The varbit field.
-    pub fn var(&self) -> Option<&Field> {
-        self.fields.iter().find(|f| f.var)
-    }
+/// Metadata fields, by header and name, that are laid out by what the code does with them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Known {
+    /// A new packet does not reset them.
+    pub late: HashSet<(String, String)>,
+    /// A packet takes them with it from ingress to egress.
+    pub carried: HashSet<(String, String)>,
+    /// Egress resets them.
+    pub egress: HashSet<(String, String)>,
 }
 
 /// The slots of a program.
@@ -121,7 +66,7 @@ impl Layout {
         quirks: bool,
         known: &Known,
     ) -> Result<Layout, LoadError> {
-        let shape = crate::stack::Shape::new(document)?;
+        let shape = Shape::new(document)?;
         let mut built: Vec<Option<Header>> = document.headers.iter().map(|_| None).collect();
         let mut first_of_stack = vec![0; shape.stacks.len()];
         let mut next = 0usize;

@@ -8,7 +8,7 @@ use crate::op::{Alu, Cmp, Op, Pc, Slot, mask, mask_wide};
 use crate::packet::Packet;
 use crate::program::Program;
 use crate::schema::MeterUnit;
-use crate::stack::next_header;
+use crate::stack_ops::next_header;
 use crate::state::State;
 use crate::table::{Frame, lookup_with};
 use crate::trace::Tracer;

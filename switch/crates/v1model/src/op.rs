@@ -450,6 +450,11 @@ pub(crate) enum Op {
     },
 }
 
+/// Slots that a value of this width takes.
+pub(crate) fn words(width: u16) -> u16 {
+    width.div_ceil(64).max(1)
+}
+
 /// Slots from the first to the last element's part of a stack.
 pub(crate) fn span(words: u8, stride: u16, size: u16) -> u16 {
     stride

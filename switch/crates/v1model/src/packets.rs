@@ -4,10 +4,11 @@
 //! BMv2's (`simple_switch`).
 
 use crate::carry::Given;
-use crate::code::{CLONE_REQUESTED, Code, DigestField, PathCode};
+use crate::code::Code;
 use crate::machine::{self, Outcome};
 use crate::outcome::*;
 use crate::packet::Packet;
+use crate::paths::{CLONE_REQUESTED, CarriedField, DigestField, PacketSlots, PathCode};
 use crate::pipeline::{Pipeline, microseconds};
 use crate::schema::DigestId;
 use crate::trace::{Off, Tracer};
@@ -385,7 +386,7 @@ impl Pipeline {
             phv[range.clone()].copy_from_slice(&code.template[range]);
         }
         let first = usize::from(paths.slots.clone);
-        phv[first..first + crate::code::PacketSlots::COUNT].fill(0);
+        phv[first..first + PacketSlots::COUNT].fill(0);
         if let Some(saved) = packet.all() {
             for field in fields(paths, saved[usize::from(paths.slots.clone_list)]) {
                 let first = usize::from(field.slot);
@@ -434,7 +435,7 @@ fn take_clone(code: &Code, phv: &mut [u64]) -> Option<u16> {
     (requested != 0).then_some((requested & !CLONE_REQUESTED) as u16)
 }
 
-fn fields(paths: &PathCode, list: u64) -> &[crate::code::CarriedField] {
+fn fields(paths: &PathCode, list: u64) -> &[CarriedField] {
     usize::try_from(list)
         .ok()
         .and_then(|list| paths.lists.get(list))

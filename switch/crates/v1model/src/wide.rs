@@ -3,8 +3,8 @@
 //! bits. It allocates; instructions of up to 128 bits never come here.
 
 use crate::bits;
-use crate::layout::words;
-use crate::lower::expr::{Arith, Element, Expr, Index, Relation};
+use crate::expr::{Arith, Element, Expr, Index, Relation};
+use crate::op::words;
 use crate::op::{Slot, span};
 use num_bigint::{BigInt, BigUint, Sign};
 

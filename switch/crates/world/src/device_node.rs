@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use device::handle::{self, EventSender, Requests};
+use device::events::EventSender;
+use device::handle::{self, Requests};
 use device::{Device, DeviceConfig, Event, ModelKind, Note, Output, QueueId};
 use mac_wire::Sid;
 use p4runtime::in_process::{self, InProcess};
@@ -16,8 +17,8 @@ use tokio::runtime::Runtime;
 
 use crate::departures::{Departure, Departures};
 use crate::digest::Happened;
+use crate::frame::Frame;
 use crate::lateness::Gate;
-use crate::link::Frame;
 use crate::net::Net;
 
 /// A port that leads nowhere.

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use crate::digest::Happened;
+use crate::frame::Frame;
 use crate::lateness::{Gate, Lateness};
-use crate::link::Frame;
 use crate::net::Net;
 use crate::wire::{FlowKey, Mac};
 

@@ -16,6 +16,7 @@ mod departures;
 mod device_node;
 mod digest;
 mod error;
+mod frame;
 mod host;
 mod lateness;
 mod link;
@@ -34,6 +35,7 @@ pub use application::{Content, Counts, Named, Timed, TransferInfo, VideoColumns}
 pub use departures::Departure;
 pub use device::{Books, QueueId};
 pub use error::WorldError;
+pub use frame::{CRC, LONGEST, SHORTEST, frame_length};
 pub use host::HostCounters;
 pub use lateness::Lateness;
 pub use link::{LinkConfig, LinkState};
@@ -43,7 +45,7 @@ pub use net::{MOST_BYTES_ON_LINKS, MOST_VALUES, Totals};
 pub use pareto::Pareto;
 pub use plant::{CaptureOutput, Captured, MapTraffic};
 pub use samples::SenderReading;
-pub use wire::{CRC, LONGEST, Mac, SHORTEST, frame_length};
+pub use wire::Mac;
 pub use world::{
     Acknowledgements, Congestion, DeviceOptions, Flow, HostOptions, MOST_APPLICATIONS,
     MOST_CHANNELS, MOST_DEVICES, MOST_HOSTS, MessagesOptions, PagesOptions, ProbesOptions, Profile,

@@ -4,24 +4,13 @@
 
 use std::collections::VecDeque;
 
+use crate::frame::{Frame, frame_length};
 use crate::random::Random;
-use crate::wire::frame_length;
 
 /// Preamble, start delimiter and gap of an Ethernet frame, bytes.
 const AROUND: usize = 20;
 /// Bytes of frames that wait for one direction of a link, or are on it.
 pub const MOST_BYTES: usize = 64 << 20;
-
-/// A frame on its way, with what is known of its bytes.
-#[derive(Debug, Default)]
-pub struct Frame {
-    /// The bytes, without CRC.
-    pub bytes: Vec<u8>,
-    /// The hash of these bytes.
-    pub hash: u64,
-    /// All bytes from here on are zeros.
-    pub filled: usize,
-}
 
 /// Where a link ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

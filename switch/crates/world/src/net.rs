@@ -8,7 +8,8 @@ use mac_wire::Sid;
 use crate::collected::{Collected, MOST_BYTES as MOST_BYTES_COLLECTED};
 use crate::digest::{Digest, Happened, of_content, of_frame};
 use crate::error::{WorldError, limit};
-use crate::link::{Frame, Link, LinkState};
+use crate::frame::Frame;
+use crate::link::{Link, LinkState};
 use crate::schedule::Schedule;
 
 /// Bytes of frames that all links of a world may hold.

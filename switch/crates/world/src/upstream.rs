@@ -24,7 +24,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use crate::device_node::DeviceNode;
 use crate::digest::Happened;
 use crate::error::{WorldError, invalid};
-use crate::link::Frame;
+use crate::frame::Frame;
 use crate::net::Net;
 
 /// An upstream channel.

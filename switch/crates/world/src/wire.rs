@@ -2,7 +2,7 @@
 //! Ethernet, ARP, IPv4, ICMP, UDP and TCP as hosts send and read them. Lengths are
 //! those in memory, without CRC, unless a name says otherwise.
 
-use crate::link::Frame;
+use crate::frame::{CRC, Frame, SHORTEST};
 use crate::net::Net;
 
 /// Length of an Ethernet header.
@@ -11,13 +11,6 @@ pub const ETHERNET: usize = 14;
 pub const IPV4: usize = 20;
 /// Length of a UDP header.
 pub const UDP: usize = 8;
-/// Length of the CRC that ends a frame on the wire and is not in memory.
-pub const CRC: usize = 4;
-/// The shortest frame, to the end of the CRC.
-pub const SHORTEST: usize = 64;
-/// The longest frame that hosts send, to the end of the CRC.
-pub const LONGEST: usize = 1518;
-
 /// IPv4's number of ICMP.
 pub const PROTOCOL_ICMP: u8 = 1;
 /// IPv4's number of TCP.
@@ -36,12 +29,6 @@ pub type Mac = [u8; 6];
 
 /// All stations.
 pub const BROADCAST: Mac = [0xff; 6];
-
-/// Length of a frame to the end of its CRC, as DOCSIS counts.
-#[must_use]
-pub fn frame_length(captured: usize) -> usize {
-    (captured + CRC).max(SHORTEST)
-}
 
 /// Who sends to whom: the headers of a packet but for what differs from packet to
 /// packet.
@@ -370,6 +357,7 @@ pub fn number_of(payload: &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frame::frame_length;
 
     const ADDRESSES: Addresses = Addresses {
         source_mac: [2, 0, 0, 0, 1, 1],

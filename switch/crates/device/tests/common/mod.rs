@@ -9,7 +9,7 @@ pub mod modem;
 pub mod pie_002;
 pub mod statistics;
 
-use device::handle::Event;
+use device::events::Event;
 use device::{Device, DeviceConfig, Note, Output};
 use std::sync::{Arc, OnceLock};
 use v1model::{CloneSession, Program, Replica};

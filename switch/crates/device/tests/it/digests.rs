@@ -2,7 +2,7 @@
 //! Digests: lists, timeouts, acknowledgements.
 
 use crate::common::{Recorder, Way, device};
-use device::handle::Event;
+use device::events::Event;
 use device::{Device, DeviceConfig, DigestConfig, DigestList};
 use v1model::DigestId;
 

@@ -2,7 +2,7 @@
 //! Idle timeouts reach the controller when they are due.
 
 use crate::common::Recorder;
-use device::handle::Event;
+use device::events::Event;
 use device::{Device, DeviceConfig};
 use v1model::{ActionCall, EntryKey, EntryOptions, Match, TableId};
 

@@ -3,7 +3,6 @@
 //! outside. All registers that the control loop touches, read and written at
 //! once for every service flow; and a table filled and emptied.
 
-use super::measure::quantile;
 use crate::cli::{BenchControl, Station};
 use p4runtime::client::Client;
 use p4runtime::proto::p4::config::v1::{P4Info, Preamble};
@@ -12,6 +11,7 @@ use p4runtime::proto::p4::v1::action::Param;
 use p4runtime::proto::p4::v1::entity::Entity;
 use p4runtime::proto::p4::v1::field_match::FieldMatchType;
 use p4runtime::proto::p4::v1::update::Type;
+use pipeline_bench::quantile;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -114,7 +114,7 @@ fn hostile_clients_take_a_bounded_memory() {
         for n in 0..100 {
             let name = format!("{n}{}", "r".repeat(2 << 20));
             let (answer, stream) = arbitrate(&mut hogs[0], &name).await;
-            assert_eq!(answer.unwrap_err().code(), Code::InvalidArgument);
+            assert_eq!(answer.unwrap_err().code(), Code::ResourceExhausted);
             roles.push(stream);
         }
         // Small updates of whole arrays, to be undone.

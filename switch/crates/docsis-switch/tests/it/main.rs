@@ -3,6 +3,7 @@
 
 mod common;
 
+mod answered;
 mod files;
 mod hostile;
 mod life;

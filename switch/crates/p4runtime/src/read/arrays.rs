@@ -5,8 +5,7 @@ use std::ops::Range;
 
 use v1model::{CounterData, MeterConfig, RegisterCells};
 
-use super::{Entities, Part, Progress, Query, Source, places};
-use crate::bytes_of::list;
+use super::{Cells, Entities, Part, Progress, Query, Source, places};
 use crate::bytestring;
 use crate::failure::Failure;
 use crate::proto::p4::v1 as p4;
@@ -14,32 +13,6 @@ use crate::proto::p4::v1::entity::Entity;
 use crate::schema::{CellType, Counter, Meter, Objects, Register, Schema};
 use crate::write::arrays::index;
 use crate::write::arrays::no_meter_counters;
-
-/// Cells of a register as they were at one moment.
-#[derive(Debug)]
-pub enum Cells {
-    /// Cells of up to 64 bits.
-    Narrow(Vec<u64>),
-    /// Cells of more bits.
-    Wide(Vec<u128>),
-}
-
-impl Cells {
-    /// The memory that they take beside themselves, bytes.
-    pub fn bytes(&self) -> usize {
-        match self {
-            Cells::Narrow(cells) => list(cells),
-            Cells::Wide(cells) => list(cells),
-        }
-    }
-
-    pub fn len(&self) -> usize {
-        match self {
-            Cells::Narrow(cells) => cells.len(),
-            Cells::Wide(cells) => cells.len(),
-        }
-    }
-}
 
 /// The arrays with an id, all of them for 0, and the cell that is asked for.
 fn select<T>(
@@ -94,7 +67,7 @@ pub fn meters(schema: &Schema, given: &p4::MeterEntry) -> Result<Query, Failure>
 
 /// Cells of a piece. A register of the control loop's size is one: read as it
 /// was at one moment.
-const CELLS: usize = 4096;
+pub const CELLS: usize = 4096;
 /// Those of a meter, which are larger.
 const METER_CELLS: usize = 1024;
 

@@ -5,6 +5,7 @@
 use v1model::Pipeline;
 
 use super::{Entities, Query, arrays};
+use crate::bytes_of::list;
 use crate::failure::Failure;
 use crate::proto::p4::v1 as p4;
 use crate::schema::Schema;
@@ -32,6 +33,16 @@ impl CellRun {
     /// How many requests this stands for.
     pub fn len(&self) -> usize {
         self.0.len()
+    }
+
+    /// The registers that it is of, by their places; some of them again and again.
+    pub fn registers(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().map(|place| place.register)
+    }
+
+    /// The memory that it takes beside itself, bytes.
+    pub fn bytes(&self) -> usize {
+        list(&self.0)
     }
 
     /// How much work it is.
@@ -79,14 +90,22 @@ fn find(schema: &Schema, asked: Asked) -> Result<Place, Failure> {
     })
 }
 
-/// Appends the request for a cell to others.
-pub fn push(schema: &Schema, queries: &mut Vec<Result<Query, Failure>>, asked: Asked) {
+/// Appends the request for a cell to others; how much memory that takes, bytes.
+pub fn push(schema: &Schema, queries: &mut Vec<Result<Query, Failure>>, asked: Asked) -> usize {
     let place = match find(schema, asked) {
         Ok(place) => place,
-        Err(failure) => return queries.push(Err(failure)),
+        Err(failure) => {
+            let bytes = failure.bytes();
+            queries.push(Err(failure));
+            return bytes;
+        }
     };
     match queries.last_mut() {
         Some(Ok(Query::Cells(run))) if run.len() < LONGEST => run.0.push(place),
-        _ => queries.push(Ok(Query::Cells(CellRun(vec![place])))),
+        _ => {
+            queries.push(Ok(Query::Cells(CellRun(vec![place]))));
+            return size_of::<Result<Query, Failure>>() + size_of::<Place>();
+        }
     }
+    size_of::<Place>()
 }

@@ -4,6 +4,9 @@
 
 mod arrays;
 pub mod cell_run;
+mod cells;
+mod fetch;
+mod found;
 mod part;
 mod table;
 
@@ -23,10 +26,15 @@ use crate::slice::{STRIDE, Slice};
 use crate::wire::{Messages, written};
 use crate::write::{digest, no_externs, profile, replication};
 
-pub use arrays::{Cells, render_cell};
+pub use arrays::render_cell;
 pub use cell_run::CellRun;
+pub use cells::Cells;
+pub use found::Entry;
 pub use part::{Part, Progress};
-pub use table::{Entry, Filter, Sorted, key_fields, render_expired};
+pub use table::{Filter, Sorted, key_fields, render_expired};
+
+/// More work than a short request is.
+const LONG: usize = 1 << 20;
 
 /// Takes what is read.
 pub trait Entities {
@@ -220,9 +228,40 @@ impl Query {
         let beside = match self {
             Query::Tables { places, filter } => list(places) + filter.bytes(),
             Query::Groups { places, .. } => list(places),
+            Query::Cells(run) => run.bytes(),
             _ => 0,
         };
         size_of::<Query>() + beside
+    }
+
+    /// How much work it is to fetch all of it, about: what is not known before counts as long.
+    pub fn work(&self, schema: &Schema) -> usize {
+        let cells = |sizes: &mut dyn Iterator<Item = usize>, index: &Option<usize>| match index {
+            Some(_) => 1,
+            None => sizes.map(|size| STRIDE * (1 + size / arrays::CELLS)).sum(),
+        };
+        match self {
+            Query::Cells(run) => run.units(),
+            Query::Registers { places, index } => {
+                let list = &schema.registers.list()[places.clone()];
+                cells(&mut list.iter().map(|one| one.size), index)
+            }
+            Query::Counters { places, index } => {
+                let list = &schema.counters.list()[places.clone()];
+                cells(&mut list.iter().map(|one| one.size), index)
+            }
+            Query::Meters { places, index } => {
+                let list = &schema.meters.list()[places.clone()];
+                cells(&mut list.iter().map(|one| 4 * one.size), index)
+            }
+            Query::Tables { filter, .. } if filter.is_default() => 1,
+            Query::Members { id, .. } | Query::Groups { id, .. } if *id != 0 => STRIDE,
+            Query::Multicast { group: id } | Query::CloneSessions { session: id } if *id != 0 => {
+                STRIDE
+            }
+            Query::Digests { .. } | Query::Nothing => 1,
+            _ => LONG,
+        }
     }
 
     /// How much work it is to fetch it, beside its parts.

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Table entries, default entries and their direct resources.
 
-use v1model::{
-    ActionId, ControlError, CounterData, EntryAction, EntryKey, Match, MeterConfig, TableEntry,
-};
+use v1model::{ActionId, ControlError, EntryKey, Match, TableEntry};
 
 use super::arrays::{render_counter, render_meter};
-use super::{Entities, Part, Progress, Query, Source};
+use super::{Entities, Entry, Part, Progress, Query, Source};
 use crate::action_call;
 use crate::bytes_of;
 use crate::entry;
@@ -47,6 +45,11 @@ pub struct Filter {
 }
 
 impl Filter {
+    /// Whether it is of default entries alone.
+    pub fn is_default(&self) -> bool {
+        self.is_default
+    }
+
     /// The memory that it takes, bytes.
     pub fn bytes(&self) -> usize {
         let matches = self.matches.as_deref().map_or(0, bytes_of::list);
@@ -84,28 +87,6 @@ impl Sorted {
             out.entity(self.filter.render_entry(schema, now_ns, entry));
         }
         self.entries.len() > 0
-    }
-}
-
-/// An entry that was found.
-#[derive(Debug)]
-pub struct Entry {
-    place: usize,
-    /// `None`: the default entry.
-    key: Option<EntryKey>,
-    action: EntryAction,
-    counter: Option<CounterData>,
-    meter: Option<MeterConfig>,
-    note: EntryNote,
-    idle_timeout_ns: u64,
-    last_hit_ns: u64,
-}
-
-impl Entry {
-    /// The memory that it takes beside itself, bytes.
-    pub fn bytes(&self) -> usize {
-        let key = self.key.as_ref().map_or(0, bytes_of::key);
-        key + bytes_of::action(&self.action) + bytes_of::list(&self.note.metadata)
     }
 }
 

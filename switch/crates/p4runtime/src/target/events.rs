@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
 use device::DigestList;
-use device::handle::Event;
+use device::events::Event;
 use v1model::{TableEntry, TableId};
 
 use super::{Epoch, Target};

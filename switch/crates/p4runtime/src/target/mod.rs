@@ -3,10 +3,12 @@
 //! reads. These are closures on the device's thread, each short.
 
 mod events;
+mod fetched;
 mod pipeline;
 mod read;
 mod reading;
 mod shadow;
+mod turn;
 mod write;
 
 use std::collections::HashMap;
@@ -19,19 +21,23 @@ use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 use tonic::{Code, Status};
 
 use crate::arbitration::{Arbiter, ClientId, Heard, Notices};
-use crate::budget::{Account, Budget, Purpose};
+use crate::budget::{Account, Budget};
+use crate::crew::Crew;
 use crate::failure::Failure;
 use crate::finished::Finished;
 use crate::journal::{self, Pace};
 use crate::options::Limits;
+use crate::order::Order;
 use crate::outbound::ClientLink;
 use crate::pipeline_config::{PipelineConfig, lock};
 use crate::proto::p4::v1 as p4;
 use crate::role::Access;
 use crate::slice::Slice;
 use shadow::Shadow;
+use turn::Turn;
 
-pub use reading::Reading;
+pub use reading::{Answers, Reading};
+pub use turn::Asking;
 
 /// What the devices of a server share.
 #[derive(Debug)]
@@ -43,15 +49,18 @@ pub struct Shared {
     pub lost: Arc<AtomicU64>,
     /// Whose time is in what clients are told.
     pub epoch: Epoch,
+    /// Does what takes long.
+    pub crew: Crew,
 }
 
 impl Shared {
     pub fn new(limits: Limits) -> Self {
         Shared {
             limits,
-            budget: Arc::new(Budget::new(&limits, Purpose::Answers)),
+            budget: Arc::new(Budget::new(&limits)),
             lost: Arc::default(),
             epoch: Epoch::default(),
+            crew: Crew::default(),
         }
     }
 }
@@ -76,9 +85,9 @@ pub struct Target {
     /// Written while a pipeline changes: that waits for writes that have
     /// started, and later ones wait for it.
     pipelines: RwLock<Pipelines>,
-    /// Written by writes, read by reads: each of them takes several closures,
-    /// and no other's may come between them.
-    order: RwLock<()>,
+    /// Reads and writes take several closures each, between which none may come that disturbs them.
+    order: Order,
+    crew: Crew,
     /// What is read for the device itself, and for clients in this process.
     own: Arc<Account>,
     /// Messages that slow clients lost: packet-ins, digests, idle timeouts.
@@ -131,7 +140,8 @@ impl Target {
                 active: pipeline.map(Arc::new),
                 saved: None,
             }),
-            order: RwLock::default(),
+            order: Order::default(),
+            crew: shared.crew.clone(),
             own: Account::new(&shared.budget),
             lost: Arc::clone(&shared.lost),
             epoch: shared.epoch.clone(),
@@ -151,24 +161,32 @@ impl Target {
         R: Send + 'static,
         F: FnOnce(&mut Device, u64) -> R + Send + 'static,
     {
-        self.call_sliced(None, |device, now, _| f(device, now))
+        self.call_sliced(None, None, |device, now, _| f(device, now))
             .await
     }
 
-    /// Runs `f` on the device's thread, with a slice of this length.
+    /// Runs `f` on the device's thread, with a slice of this length; one of those of a turn.
     ///
     /// # Errors
     /// UNAVAILABLE: the device has stopped.
-    async fn call_sliced<R, F>(&self, length: Option<Duration>, f: F) -> Result<R, Status>
+    async fn call_sliced<R, F>(
+        &self,
+        turn: Option<&mut Turn>,
+        length: Option<Duration>,
+        f: F,
+    ) -> Result<R, Status>
     where
         R: Send + 'static,
         F: FnOnce(&mut Device, u64, &mut Slice) -> R + Send + 'static,
     {
         let handle = self.handle.clone();
         let call = journal::current();
-        let pace = match &call {
-            Some(call) => call.turn().await,
-            None => Pace::Clock,
+        let from_afar = turn.as_ref().is_some_and(|turn| turn.from_afar);
+        let first = turn.and_then(|turn| turn.first.take());
+        let pace = match (first, &call) {
+            (Some(pace), _) => pace,
+            (None, Some(call)) => call.turn().await,
+            (None, None) => Pace::Clock,
         };
         let run = move |device: &mut Device, now: u64| {
             let mut slice = Slice::paced(length, pace);
@@ -180,7 +198,14 @@ impl Target {
         };
         // Where nobody waits any more, the answer is dropped all the same on a
         // task: a large one would hold up packets.
-        let answer = Finished::new(async move { handle.call(run).await }).await;
+        let called = async move {
+            if from_afar {
+                handle.call_from_afar(run).await
+            } else {
+                handle.call(run).await
+            }
+        };
+        let answer = Finished::new(called).await;
         answer.map_err(|_| Status::unavailable(format!("device {} has stopped", self.device_id())))
     }
 

@@ -7,10 +7,11 @@ use device::Replaced;
 use tonic::Status;
 use v1model::{Pipeline, TableId};
 
+use super::turn::Asking;
 use super::write::Batch;
 use super::{Pipelines, Saved, Shadow, Target, no_pipeline};
-use crate::contained::contain;
 use crate::failure::Failure;
+use crate::footprint::Footprint;
 use crate::op::{Op, Plant};
 use crate::pipeline_config::{PipelineConfig, lock};
 use crate::proto::p4::v1 as p4;
@@ -56,7 +57,7 @@ impl Target {
             let shadow = save.then(|| Shadow::new(&verified));
             Ok::<_, Failure>((verified, shadow))
         };
-        let (verified, shadow) = blocking(verify).await??;
+        let (verified, shadow) = self.crew.blocking(verify).await??;
         if action == Action::Verify {
             return Ok(());
         }
@@ -66,7 +67,7 @@ impl Target {
                 config: Arc::new(verified),
                 shadow: Mutex::new(shadow),
             });
-            drop_elsewhere(before);
+            self.crew.discard(before);
             return Ok(());
         }
         match action {
@@ -76,7 +77,7 @@ impl Target {
             _ => {
                 let ready = self.build(Arc::new(verified), Vec::new()).await??;
                 let replaced = self.install(&mut pipelines, ready, false).await?;
-                drop_elsewhere(replaced);
+                self.crew.discard(replaced);
                 Ok(())
             }
         }
@@ -95,7 +96,7 @@ impl Target {
         let ready = self.build(Arc::clone(&saved.config), updates).await?;
         let ready = ready.map_err(|failure| Status::internal(failure.message))?;
         let replaced = self.install(pipelines, ready, false).await?;
-        drop_elsewhere((saved, replaced));
+        self.crew.discard((saved, replaced));
         Ok(())
     }
 
@@ -125,10 +126,15 @@ impl Target {
         let wanted = self.exported(&old).await?;
         let queries = wanted.iter().map(|(query, _)| Ok(query.clone()));
         let fetched = self.own_queries(queries.collect())?;
-        let fetched = self.fetch(&old, fetched).await?;
+        // Nothing else runs while a pipeline changes.
+        let mut turn = self
+            .turn(&Asking::default(), (Footprint::ALL, true), 0)
+            .await;
+        let fetched = self.fetch(&old, fetched, &mut turn).await?;
+        drop(turn);
         let (from, to) = (Arc::clone(&old), Arc::clone(&new));
         let kinds: Vec<_> = wanted.iter().map(|(_, kind)| *kind).collect();
-        let exported = blocking(move || {
+        let exported = self.crew.blocking(move || {
             let answers = fetched.answered().zip(kinds);
             let answers = answers.filter_map(|((query, answer), kind)| {
                 // They exist: nothing was asked for that may be missing.
@@ -142,13 +148,19 @@ impl Target {
         let replaced = self
             .install(pipelines, ready.map_err(refused)?, true)
             .await?;
-        let missed = blocking(move || missed(&old, &new, replaced, wanted, &ops)).await?;
+        let missed = self
+            .crew
+            .blocking(move || missed(&old, &new, replaced, wanted, &ops))
+            .await?;
         let Some(active) = &pipelines.active else {
             return Ok(());
         };
-        let missed = Batch::new(missed.into_iter().map(Ok).collect(), None);
+        let missed = Batch::new(missed.into_iter().map(Ok).collect(), None, None)?;
         let slice = Some(self.limits.slice);
-        self.execute(active, missed, slice).await?;
+        let turn = self
+            .turn(&Asking::default(), (Footprint::ALL, true), 0)
+            .await;
+        self.execute(active, missed, slice, turn).await?;
         Ok(())
     }
 
@@ -196,7 +208,7 @@ impl Target {
             }
             Ok(Ready { config, pipeline })
         };
-        blocking(build).await
+        self.crew.blocking(build).await
     }
 
     /// Lets the device run a pipeline, with the arrays of the one before where
@@ -226,7 +238,7 @@ impl Target {
         let replaced = replaced.await?;
         pipelines.active = Some(active);
         if let Some(saved) = pipelines.saved.take() {
-            drop_elsewhere(saved);
+            self.crew.discard(saved);
         }
         Ok(replaced)
     }
@@ -263,26 +275,6 @@ struct Ready {
     pipeline: Pipeline,
 }
 
-/// Runs what takes long, on a thread where that holds up nobody, and where a defect that a
-/// program finds in the switch ends nothing else.
-async fn blocking<R: Send + 'static>(
-    work: impl FnOnce() -> R + Send + 'static,
-) -> Result<R, Status> {
-    let done = tokio::task::spawn_blocking(move || contain(work)).await;
-    let done = done.map_err(|error| Status::internal(format!("setting the pipeline: {error}")))?;
-    done.map_err(|panic| {
-        Status::internal(format!(
-            "the switch failed over this forwarding pipeline config and goes on with what it had; \
-             please report it to the project with the config: {panic}"
-        ))
-    })
-}
-
-/// Drops what is large.
-fn drop_elsewhere(old: impl Send + 'static) {
-    tokio::task::spawn_blocking(move || drop(old));
-}
-
 /// What packets have counted in direct counters between the export of a
 /// pipeline's state, which became `ops`, and its end.
 fn missed(
@@ -312,20 +304,4 @@ fn missed(
     pairs
         .filter_map(|(before, after)| before.recount(after))
         .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use tonic::Code;
-
-    #[tokio::test]
-    async fn a_loader_that_panics_is_a_refusal() {
-        let status = blocking(|| -> u8 { panic!("index out of bounds") }).await;
-        let status = status.unwrap_err();
-        assert_eq!(status.code(), Code::Internal);
-        assert!(status.message().contains("goes on with what it had"));
-        assert!(status.message().contains("index out of bounds"));
-        assert_eq!(blocking(|| 5).await.unwrap(), 5);
-    }
 }

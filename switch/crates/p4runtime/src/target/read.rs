@@ -3,17 +3,17 @@
 
 use std::sync::Arc;
 
-use tonic::Status;
-use v1model::Pipeline;
+use tonic::{Code, Status};
 
+use super::fetched::Fetched;
 use super::reading::Reading;
+use super::turn::{Asking, Turn};
 use super::{Target, exhausted, no_pipeline};
-use crate::budget::{Account, Charge};
-use crate::bytes_of::list;
+use crate::budget::{Charge, Purpose};
 use crate::failure::Failure;
 use crate::pause::Pause;
 use crate::pipeline_config::{PipelineConfig, lock};
-use crate::read::{self, Answer, Part, Progress, Query, Source, cell_run};
+use crate::read::{self, Query, cell_run};
 use crate::schema::Schema;
 use crate::slice::Slice;
 use crate::wire::{Asked, ReadRequest};
@@ -23,11 +23,7 @@ impl Target {
     ///
     /// # Errors
     /// The status of a request of which nothing can be read.
-    pub async fn read(
-        &self,
-        request: &ReadRequest,
-        account: Option<Arc<Account>>,
-    ) -> Result<Reading, Status> {
+    pub async fn read(&self, request: &ReadRequest, asking: Asking) -> Result<Reading, Status> {
         let pipelines = self.pipelines.read().await;
         let active = pipelines.active.as_ref();
         let saved = pipelines.saved.as_ref();
@@ -39,9 +35,12 @@ impl Target {
                 "the batch has {count} requests, more than {limit}: split it"
             )));
         }
-        let queries = resolve(&config.schema, request).await?;
-        let fetched = fetched(queries, account.as_ref().unwrap_or(&self.own))?;
-        let _unchanged = self.order.read().await;
+        let account = asking.client.as_ref().map(|client| &client.account);
+        let charge = account.unwrap_or(&self.own).charge(Purpose::Answers);
+        let schema = &config.schema;
+        let fetched = self.resolve_requests(schema, request, charge).await?;
+        let (uses, work) = fetched.wish(schema);
+        let mut turn = self.turn(&asking, (uses, false), work).await;
         let fetched = if let Some(saved) = saved {
             let mut fetched = fetched;
             loop {
@@ -56,10 +55,43 @@ impl Target {
                 tokio::task::yield_now().await;
             }
         } else {
-            self.fetch(config, fetched).await?
+            self.fetch(config, fetched, &mut turn).await?
         };
         let patience = account.map(|_| self.limits.stall);
         Ok(Reading::new(Arc::clone(config), fetched, patience))
+    }
+
+    /// Resolves the requests of a batch: queries without answers yet. What is no entity ends it all.
+    async fn resolve_requests(
+        &self,
+        schema: &Schema,
+        request: &ReadRequest,
+        mut charge: Charge,
+    ) -> Result<Fetched, Status> {
+        let longest = self.limits.update_bytes;
+        let mut queries = Vec::new();
+        let mut pause = Pause::default();
+        for entity in request.items() {
+            pause.after(entity.len()).await;
+            if let Some(asked) = Asked::of_entity(entity) {
+                charge.add(cell_run::push(schema, &mut queries, asked))?;
+                continue;
+            }
+            let query = if entity.len() > longest {
+                Err(Failure::new(
+                    Code::ResourceExhausted,
+                    format!("it has {} bytes, more than {longest}", entity.len()),
+                ))
+            } else {
+                read::resolve(schema, &ReadRequest::item(entity)?)
+            };
+            charge.add(match &query {
+                Ok(query) => query.bytes(),
+                Err(failure) => failure.bytes(),
+            })?;
+            queries.push(query);
+        }
+        Ok(Fetched::new(queries, charge))
     }
 
     /// Queries of the device itself without answers yet.
@@ -70,7 +102,9 @@ impl Target {
         &self,
         queries: Vec<Result<Query, Failure>>,
     ) -> Result<Fetched, Status> {
-        fetched(queries, &self.own)
+        let mut charge = self.own.charge(Purpose::Answers);
+        charge.add(queries.iter().flatten().map(Query::bytes).sum())?;
+        Ok(Fetched::new(queries, charge))
     }
 
     /// Answers queries on the device's thread, in slices.
@@ -82,11 +116,12 @@ impl Target {
         &self,
         config: &Arc<PipelineConfig>,
         mut fetched: Fetched,
+        turn: &mut Turn,
     ) -> Result<Fetched, Status> {
         let length = Some(self.limits.slice);
         loop {
             let config = Arc::clone(config);
-            let done = self.call_sliced(length, move |device, now, slice| {
+            let done = self.call_sliced(Some(turn), length, move |device, now, slice| {
                 let pipeline = device.pipeline()?;
                 let more = fetched.fetch(pipeline, &config, now, slice);
                 // Back to the task: dropped there, not between packets.
@@ -94,109 +129,16 @@ impl Target {
             });
             let more;
             (fetched, more) = done.await?.ok_or_else(|| no_pipeline(self.device_id()))?;
-            if !more? {
-                return Ok(fetched);
-            }
-        }
-    }
-}
-
-/// Queries without answers yet.
-fn fetched(
-    queries: Vec<Result<Query, Failure>>,
-    account: &Arc<Account>,
-) -> Result<Fetched, Status> {
-    let mut charge = account.charge();
-    let asked = queries.iter().flatten().map(Query::bytes);
-    charge.add(asked.sum::<usize>() + queries.len() * size_of::<Answer>())?;
-    Ok(Fetched {
-        answers: Vec::with_capacity(queries.len()),
-        queries,
-        progress: Progress::default(),
-        charge,
-        now_ns: 0,
-    })
-}
-
-/// Resolves the requests of a batch. What is no entity ends it all.
-async fn resolve(
-    schema: &Schema,
-    request: &ReadRequest,
-) -> Result<Vec<Result<Query, Failure>>, Status> {
-    let mut queries = Vec::new();
-    let mut pause = Pause::default();
-    for entity in request.items() {
-        pause.after(entity.len()).await;
-        if let Some(asked) = Asked::of_entity(entity) {
-            cell_run::push(schema, &mut queries, asked);
-            continue;
-        }
-        queries.push(read::resolve(schema, &ReadRequest::item(entity)?));
-    }
-    Ok(queries)
-}
-
-/// Requests, and the answers so far.
-#[derive(Debug)]
-pub struct Fetched {
-    pub(super) queries: Vec<Result<Query, Failure>>,
-    pub(super) answers: Vec<Result<Answer, Failure>>,
-    /// The progress of the next request.
-    progress: Progress,
-    pub(super) charge: Charge,
-    pub(super) now_ns: u64,
-}
-
-impl Fetched {
-    /// Fetches what fits into a slice; whether there is more.
-    fn fetch(
-        &mut self,
-        pipeline: &Pipeline,
-        config: &PipelineConfig,
-        now_ns: u64,
-        slice: &mut Slice,
-    ) -> Result<bool, Status> {
-        let notes = lock(&config.notes);
-        self.now_ns = now_ns;
-        let source = Source {
-            schema: &config.schema,
-            pipeline,
-            notes: &notes,
-        };
-        while let Some(query) = self.queries.get(self.answers.len()) {
-            let known = self.progress.parts.len();
-            let answer = match query {
-                Ok(query) => query.fetch(source, &mut self.progress, slice).transpose(),
-                Err(failure) => Some(Err(failure.clone())),
-            };
-            // What is new, in the answer or on the way to it.
-            let parts = match &answer {
-                Some(Ok(Answer::Parts(parts))) => &parts[known..],
-                Some(Ok(Answer::Cells(values))) => {
-                    self.charge.add(list(values))?;
-                    &[]
+            match more {
+                Ok(true) => {}
+                Ok(false) => return Ok(fetched),
+                Err(status) => {
+                    if self.crew.is_apart() {
+                        self.crew.discard(fetched);
+                    }
+                    return Err(status);
                 }
-                Some(Err(_)) => &[],
-                None => &self.progress.parts[known..],
-            };
-            self.charge.add(parts.iter().map(Part::bytes).sum())?;
-            let Some(answer) = answer else {
-                return Ok(true);
-            };
-            let units = query.as_ref().map_or(1, Query::units);
-            self.progress = Progress::default();
-            self.answers.push(answer);
-            if !slice.spend(units) {
-                break;
             }
         }
-        Ok(self.answers.len() < self.queries.len())
-    }
-
-    /// The queries with their answers.
-    pub(super) fn answered(
-        self,
-    ) -> impl Iterator<Item = (Result<Query, Failure>, Result<Answer, Failure>)> {
-        self.queries.into_iter().zip(self.answers)
     }
 }

@@ -9,17 +9,30 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
+use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio_stream::Stream;
 use tonic::Status;
 
-use super::read::Fetched;
+use super::fetched::Fetched;
 use crate::budget::Charge;
+use crate::connections::Client;
+use crate::crew::Crew;
 use crate::failure::{Failure, batch_status};
 use crate::journal::{Answer as Answered, Waiting};
 use crate::pipeline_config::{PipelineConfig, lock};
 use crate::read::{self, Answer, Part, Pieces, Query, Sorted};
+use crate::turns;
 use crate::wire::{Encoded, Messages};
+
+/// What an RPC streams.
+#[derive(Debug)]
+pub enum Answers {
+    /// Little, or for a client in this process: put into messages when they are asked for.
+    Here(Box<Reading>),
+    /// Put into messages by the crew, one at a time and no more than the client takes.
+    Apart(mpsc::Receiver<Result<Encoded, Status>>),
+}
 
 /// What a client reads: messages as it takes them, then a status. Where it takes nothing for
 /// long, the answers are dropped.
@@ -28,8 +41,6 @@ pub struct Reading {
     rest: Arc<Mutex<Rest>>,
     journal: Option<(Waiting, Answered)>,
     watch: Option<AbortHandle>,
-    /// Others have had their turn since the last long message.
-    paused: bool,
 }
 
 /// What a client has not taken yet.
@@ -51,8 +62,45 @@ struct Rest {
 
 /// Answers of fewer bytes wait where HTTP/2 has room for them, without a deadline.
 const SMALL: usize = 4096;
-/// Bytes of a message that took long to make.
-const LONG: usize = 32 << 10;
+/// Answers of fewer bytes are put into messages in no time.
+const SHORT: usize = 32 << 10;
+
+impl Answers {
+    /// Puts what was read into messages here, or has the crew do it.
+    pub fn new(reading: Reading, crew: &Crew, client: Option<Client>) -> Self {
+        let is_short = lock(&reading.rest).charge.bytes() <= SHORT;
+        match client {
+            Some(client) if crew.is_apart() && !is_short => {
+                let (messages, taken) = mpsc::channel(1);
+                crew.begin(reading.put_into(messages, client.turns.render));
+                Answers::Apart(taken)
+            }
+            _ => Answers::Here(Box::new(reading)),
+        }
+    }
+
+    /// What was read, for one in this process.
+    ///
+    /// # Errors
+    /// INTERNAL: it is for another one.
+    pub fn here(self) -> Result<Reading, Status> {
+        match self {
+            Answers::Here(reading) => Ok(*reading),
+            Answers::Apart(_) => Err(Status::internal("the answers are on their way already")),
+        }
+    }
+}
+
+impl Stream for Answers {
+    type Item = Result<Encoded, Status>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        match self.get_mut() {
+            Answers::Here(reading) => Poll::Ready(reading.next()),
+            Answers::Apart(messages) => messages.poll_recv(context),
+        }
+    }
+}
 
 impl Reading {
     /// `patience`: for how long the client may take nothing; `None` for one in this process.
@@ -90,7 +138,6 @@ impl Reading {
             rest,
             journal: None,
             watch,
-            paused: false,
         }
     }
 
@@ -126,6 +173,23 @@ impl Reading {
     pub fn awaited(mut self, waiting: Waiting) -> Self {
         self.journal = Some((waiting, Answered::default()));
         self
+    }
+
+    /// Hands messages over as they are taken, each in a turn.
+    async fn put_into(
+        mut self,
+        messages: mpsc::Sender<Result<Encoded, Status>>,
+        turns: turns::Kind,
+    ) {
+        while let Ok(place) = messages.reserve().await {
+            let turn = turns.clone().next().await;
+            let Some(message) = self.next() else {
+                return;
+            };
+            place.send(message);
+            drop(turn);
+            tokio::task::yield_now().await;
+        }
     }
 
     fn write_down(&mut self, next: Option<&Result<Encoded, Status>>) {
@@ -226,21 +290,6 @@ impl Iterator for Reading {
         let next = lock(&self.rest).message();
         self.write_down(next.as_ref());
         next
-    }
-}
-
-impl Stream for Reading {
-    type Item = Result<Encoded, Status>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if std::mem::take(&mut self.paused) {
-            // Others have their turn, however much this client takes at a time.
-            context.waker().wake_by_ref();
-            return Poll::Pending;
-        }
-        let next = self.next();
-        self.paused = matches!(&next, Some(Ok(message)) if message.0.len() >= LONG);
-        Poll::Ready(next)
     }
 }
 

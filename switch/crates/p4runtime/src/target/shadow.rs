@@ -5,6 +5,7 @@
 use tonic::Status;
 use v1model::Pipeline;
 
+use crate::budget::Charge;
 use crate::failure::Failure;
 use crate::op::{Op, Plant};
 use crate::pipeline_config::{PipelineConfig, lock};
@@ -42,6 +43,7 @@ impl Shadow {
         ops: Vec<Result<Op, Failure>>,
         undo: Option<usize>,
         most: usize,
+        charge: Charge,
     ) -> Result<Batch, Status> {
         let more: usize = ops.iter().flatten().map(Op::bytes).sum();
         if self.bytes + more > most {
@@ -50,7 +52,7 @@ impl Shadow {
                  {most} bytes of memory: COMMIT first, then write the others"
             )));
         }
-        Ok(Batch::new(ops, undo))
+        Batch::new(ops, undo, Some(charge))
     }
 
     /// Executes what fits into a slice.

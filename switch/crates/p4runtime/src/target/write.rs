@@ -10,9 +10,13 @@ use device::Forgotten;
 use tonic::{Code, Status};
 use v1model::Program;
 
+use super::turn::{Asking, Turn};
 use super::{Saved, Target, exhausted, no_pipeline};
+use crate::budget::{Charge, Purpose};
 use crate::failure::{Failure, batch_status};
+use crate::footprint::Footprint;
 use crate::op::{Op, Plant};
+use crate::order::Wish;
 use crate::pause::Pause;
 use crate::pipeline_config::{PipelineConfig, lock};
 use crate::proto::p4::v1::write_request::Atomicity;
@@ -23,6 +27,10 @@ use crate::updates;
 use crate::wire::{Cell, WriteRequest};
 use crate::write;
 
+/// Operations that are dropped in no time.
+const FEW: usize = 128;
+/// Updates whose words are told, where others were undone for one: of more, a status has the codes.
+const WORDS: usize = 256;
 /// Cells of an array that are as much work as one update.
 const CELLS_PER_UNIT: usize = 64;
 
@@ -31,7 +39,7 @@ impl Target {
     ///
     /// # Errors
     /// Its status, with details for each update.
-    pub async fn write(&self, request: &WriteRequest) -> Result<(), Status> {
+    pub async fn write(&self, request: &WriteRequest, asking: Asking) -> Result<(), Status> {
         let head = &request.head;
         // Before the pipelines are locked, as in `set_pipeline`.
         let begun = self.begin(&head.role, head.election_id.as_ref()).await?;
@@ -44,10 +52,18 @@ impl Target {
         let all_or_none = atomicity != Atomicity::ContinueOnError;
 
         let access = begun.access.as_deref();
-        let ops = self.resolve(&config.schema, access, request).await?;
+        let account = asking.client.as_ref().map(|client| &client.account);
+        let mut charge = account.unwrap_or(&self.own).charge(Purpose::Requests);
+        let ops = self
+            .resolve(&config.schema, access, request, &mut charge)
+            .await?;
         let undo = all_or_none.then_some(self.limits.undo_bytes);
+        if !all_or_none {
+            self.check_cells(&config.program, &ops)?;
+        }
         if let Some(saved) = saved {
-            return self.execute_saved(saved, ops, undo).await?.status();
+            let finished = self.execute_saved(saved, ops, undo, charge).await?;
+            return self.ended(finished, &asking);
         }
         let length = if atomicity == Atomicity::DataplaneAtomic {
             self.check_work(&config.program, &ops)?;
@@ -55,9 +71,24 @@ impl Target {
         } else {
             Some(self.limits.slice)
         };
-        let batch = Batch::new(ops, undo);
-        let batch = self.execute(config, batch, length).await?;
-        batch.finish().status()
+        let batch = Batch::new(ops, undo, Some(charge))?;
+        if batch.is_done() {
+            // Nothing need be tried.
+            return self.ended(batch.finish(), &asking);
+        }
+        let wish = batch.wish(&config.program);
+        let turn = self.turn(&asking, (wish.0, true), wish.1).await;
+        let batch = self.execute(config, batch, length, turn).await?;
+        self.ended(batch.finish(), &asking)
+    }
+
+    /// The status of a batch, which is dropped where that holds up nobody.
+    fn ended(&self, finished: Finished, asking: &Asking) -> Result<(), Status> {
+        let status = finished.status();
+        if !asking.is_apart && self.crew.is_apart() && finished.ops.len() > FEW {
+            self.crew.discard(finished);
+        }
+        status
     }
 
     /// Executes a batch on a saved pipeline, in slices between which others are answered.
@@ -69,9 +100,11 @@ impl Target {
         saved: &Saved,
         ops: Vec<Result<Op, Failure>>,
         undo: Option<usize>,
+        charge: Charge,
     ) -> Result<Finished, Status> {
-        let _alone = self.order.write().await;
-        let mut batch = lock(&saved.shadow).begin(ops, undo, self.limits.saved_bytes)?;
+        let _alone = self.order.enter(Wish::ALONE).await;
+        let most = self.limits.saved_bytes;
+        let mut batch = lock(&saved.shadow).begin(ops, undo, most, charge)?;
         while !batch.is_done() {
             let mut slice = Slice::new(Some(self.limits.slice));
             lock(&saved.shadow).run(&saved.config, &mut batch, &mut slice);
@@ -89,11 +122,11 @@ impl Target {
         config: &Arc<PipelineConfig>,
         mut batch: Batch,
         length: Option<Duration>,
+        mut turn: Turn,
     ) -> Result<Batch, Status> {
-        let _alone = self.order.write().await;
         while !batch.is_done() {
             let config = Arc::clone(config);
-            let executed = self.call_sliced(length, move |device, now, slice| {
+            let executed = self.call_sliced(Some(&mut turn), length, move |device, now, slice| {
                 batch.run_on(device, now, &config, slice)?;
                 // Back to the task: dropped there, not between packets.
                 Some(batch)
@@ -118,6 +151,23 @@ impl Target {
         Err(Failure::new(Code::ResourceExhausted, words))
     }
 
+    /// Refuses a batch that others would wait for too long: small updates of large arrays.
+    fn check_cells(&self, program: &Program, ops: &[Result<Op, Failure>]) -> Result<(), Status> {
+        let cells = ops.iter().flatten().map(|op| op.cells(program));
+        let (count, sum) = cells
+            .filter(|&cells| cells > 0)
+            .fold((0, 0_usize), |(count, sum), cells| {
+                (count + 1, sum.saturating_add(cells))
+            });
+        let limit = self.limits.cells;
+        if count <= 1 || sum <= limit {
+            return Ok(());
+        }
+        Err(exhausted(format!(
+            "the batch writes {sum} cells by updates of whole arrays, more than {limit}: split it"
+        )))
+    }
+
     /// Refuses a batch that packets would wait for too long.
     fn check_work(&self, program: &Program, ops: &[Result<Op, Failure>]) -> Result<(), Status> {
         let ops = ops.iter().flatten();
@@ -139,14 +189,19 @@ impl Target {
         schema: &Schema,
         access: Option<&Access>,
         request: &WriteRequest,
+        charge: &mut Charge,
     ) -> Result<Vec<Result<Op, Failure>>, Status> {
         let may_write = |id| access.map_or(Ok(()), |access| access.write(id));
         let mut ops = Vec::new();
         let mut ports = None;
         let mut register = None;
         let mut pause = Pause::default();
+        // All but cells that follow each other is charged one by one.
+        let mut charged = 0;
         for update in request.items() {
             pause.after(update.len()).await;
+            charge.add(size_of::<u128>() + more_bytes(&ops[charged..]))?;
+            charged = ops.len();
             if let Some(cell) = Cell::of_update(update) {
                 let op = may_write(Some(cell.register_id))
                     .and_then(|()| write::arrays::cell(schema, &mut register, &cell));
@@ -207,11 +262,21 @@ impl Target {
     }
 }
 
+/// Bytes of memory of operations, as lists hold them; cells that are added to one later aside.
+fn more_bytes(ops: &[Result<Op, Failure>]) -> usize {
+    let bytes = ops.iter().map(|op| match op {
+        Ok(op) => op.bytes(),
+        Err(failure) => failure.bytes(),
+    });
+    bytes.sum()
+}
+
 /// Operations, and what became of each.
 #[derive(Debug)]
 pub struct Finished {
     pub ops: Vec<Result<Op, Failure>>,
     pub results: Vec<Result<(), Failure>>,
+    _charge: Option<Charge>,
 }
 
 impl Finished {
@@ -245,6 +310,8 @@ pub struct Batch {
     forgotten: Vec<Forgotten>,
     /// `None`: failed updates do not matter to the others.
     undo: Option<Undo>,
+    /// The memory of all of it; `None`: of the device itself.
+    charge: Option<Charge>,
 }
 
 #[derive(Debug, Default)]
@@ -279,14 +346,26 @@ impl Undo {
 }
 
 impl Batch {
-    /// `undo`: all or none, and what undoes them may take so many bytes of memory.
-    pub fn new(ops: Vec<Result<Op, Failure>>, undo: Option<usize>) -> Self {
+    /// `undo`: all or none, and what undoes them may take so many bytes of memory. `charge` has the
+    /// memory of the operations already.
+    ///
+    /// # Errors
+    /// RESOURCE_EXHAUSTED: there is no room for what becomes of them.
+    pub fn new(
+        ops: Vec<Result<Op, Failure>>,
+        undo: Option<usize>,
+        mut charge: Option<Charge>,
+    ) -> Result<Self, Status> {
+        if let Some(charge) = &mut charge {
+            charge.add(ops.len() * size_of::<Result<(), Failure>>())?;
+        }
         let mut batch = Batch {
             results: Vec::with_capacity(ops.len()),
             cells: 0,
             forgotten: Vec::new(),
+            charge,
             undo: undo.map(|limit| Undo {
-                inverses: Vec::with_capacity(ops.len()),
+                inverses: Vec::new(),
                 room: limit,
                 limit,
                 failed: None,
@@ -297,7 +376,16 @@ impl Batch {
             // One that cannot succeed: nothing need be tried.
             undo.failed = batch.ops.iter().position(Result::is_err);
         }
-        batch
+        Ok(batch)
+    }
+
+    /// What it changes, and how much work it is.
+    pub fn wish(&self, program: &Program) -> (Footprint, usize) {
+        let ops = self.ops.iter().flatten();
+        ops.fold((Footprint::NOTHING, 0), |(uses, work), op| {
+            let more = op.units() + op.cells(program) / CELLS_PER_UNIT;
+            (uses | Footprint::of_op(op), work.saturating_add(more))
+        })
     }
 
     pub fn is_done(&self) -> bool {
@@ -366,10 +454,15 @@ impl Batch {
                 }
                 units
             }
-            Err(failure) => {
+            Err(mut failure) => {
                 self.cells = 0;
                 if let Some(undo) = &mut self.undo {
                     undo.failed = Some(at);
+                }
+                // A status holds the words of the first ones.
+                let charge = self.charge.as_mut();
+                if charge.is_some_and(|charge| charge.add(failure.message.len()).is_err()) {
+                    failure.message = String::new();
                 }
                 self.results.push(Err(failure));
                 1
@@ -390,6 +483,9 @@ impl Batch {
         let inverse = inverse.transpose()?;
         if let (Some(undo), Some(inverse)) = (&mut self.undo, &inverse) {
             undo.charge(inverse)?;
+            if let Some(charge) = &mut self.charge {
+                charge.add(size_of::<usize>() + inverse.bytes())?;
+            }
         }
         let units = match all {
             0 => {
@@ -417,15 +513,19 @@ impl Batch {
         }) = self.undo
         {
             let update: usize = self.ops[..failed].iter().map(updates).sum();
-            let aborted = || {
-                let words = format!("undone or not attempted, because update {update} failed");
-                Err(Failure::new(Code::Aborted, words))
-            };
+            let words = format!("undone or not attempted, because update {update} failed");
             self.results.resize(self.ops.len(), Ok(()));
-            for (op, result) in self.ops.iter().zip(&mut self.results) {
+            for (at, (op, result)) in self.ops.iter_mut().zip(&mut self.results).enumerate() {
+                // A status holds the words of the first ones.
+                let words = if at < WORDS { words.as_str() } else { "" };
                 match op {
-                    Err(failure) => *result = Err(failure.clone()),
-                    Ok(_) if result.is_ok() => *result = aborted(),
+                    Err(failure) => {
+                        let message = std::mem::take(&mut failure.message);
+                        *result = Err(Failure::new(failure.code, message));
+                    }
+                    Ok(_) if result.is_ok() => {
+                        *result = Err(Failure::new(Code::Aborted, words));
+                    }
                     Ok(_) => {}
                 }
             }
@@ -433,6 +533,7 @@ impl Batch {
         Finished {
             ops: self.ops,
             results: self.results,
+            _charge: self.charge,
         }
     }
 }

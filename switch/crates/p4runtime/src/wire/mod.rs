@@ -10,6 +10,7 @@
 
 mod cell;
 mod codec;
+mod config;
 mod fields;
 mod messages;
 mod request;
@@ -17,6 +18,7 @@ pub mod written;
 
 pub use cell::{Asked, Cell, cells};
 pub use codec::{Encoded, EncodedCodec};
+pub use config::config_memory;
 pub use messages::Messages;
 pub use request::{ReadRequest, WriteRequest, put_update};
 

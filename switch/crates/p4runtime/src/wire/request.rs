@@ -16,6 +16,9 @@ pub fn put_update(request: &mut impl BufMut, register_id: u32, index: i64, value
     request.put_slice(&written::update(register_id, index, value));
 }
 
+/// Bytes of a request beside its items, at the most: they are decoded in one go.
+const HEAD_BYTES: usize = 4096;
+
 /// A request that is a batch of something.
 pub trait Batch: Message + Default {
     /// The message's name.
@@ -62,7 +65,8 @@ impl<B: Batch> Request<B> {
     /// Reads the head of a message and counts its items.
     ///
     /// # Errors
-    /// INTERNAL: the bytes are no such request.
+    /// INTERNAL: the bytes are no such request. INVALID_ARGUMENT: there is more in front of its items
+    /// than any client has there.
     pub fn decode(message: Encoded) -> Result<Self, Status> {
         let message = message.0;
         let mut rest = &message[..];
@@ -74,6 +78,13 @@ impl<B: Batch> Request<B> {
             if field.number == u64::from(B::FIELD) && field.contents.is_some() {
                 count += 1;
             } else {
+                if head.len() + field.bytes.len() > HEAD_BYTES {
+                    return Err(Status::invalid_argument(format!(
+                        "the {} has more than {HEAD_BYTES} bytes beside what it is a batch of: a role \
+                         has a name of 256 at the most",
+                        B::NAME
+                    )));
+                }
                 head.extend_from_slice(field.bytes);
             }
         }

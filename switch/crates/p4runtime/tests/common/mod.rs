@@ -10,7 +10,8 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{JoinHandle, Thread};
 use std::time::{Duration, Instant};
 
-use device::handle::{self, Event, EventSender};
+use device::events::{Event, EventSender};
+use device::handle;
 use device::{Device, DeviceConfig, DeviceHandle, Output};
 use p4runtime::proto::docsis::tm::v1::traffic_manager_client::TrafficManagerClient;
 use p4runtime::proto::google::rpc;
@@ -207,7 +208,12 @@ impl Fixture {
             .unzip();
         let handle = served[0].handle.clone();
         let any_port = "127.0.0.1:0".parse().unwrap();
-        let server = Server::bind_with(any_port, served, options).await.unwrap();
+        let options = ServerOptions {
+            // What is long is done on tasks of its own, as in the switch.
+            crew: Some(tokio::runtime::Handle::current()),
+            ..options.clone()
+        };
+        let server = Server::bind_with(any_port, served, &options).await.unwrap();
         let address = server.local_address().tcp().unwrap();
         let (shutdown, stop) = oneshot::channel();
         let server = tokio::spawn(async move {

@@ -25,8 +25,9 @@ const MOST: usize = SHARE + POOL / 4 * 3;
 async fn start(rpc_time: Duration) -> Fixture {
     let options = ServerOptions {
         limits: Limits {
-            request_share: SHARE,
-            request_pool: POOL,
+            share: SHARE,
+            pool: POOL,
+            stream_message_bytes: 64 << 20,
             rpc_time,
             ..Limits::default()
         },
@@ -102,7 +103,7 @@ async fn begin(fixture: &Fixture, bytes: usize) -> (http::Response<Body>, onesho
     let endpoint = Endpoint::from_shared(format!("http://{}", fixture.address)).unwrap();
     let mut channel = endpoint.connect().await.unwrap();
     let mut begun = vec![0; 5 + bytes];
-    begun[1..5].copy_from_slice(&(32u32 << 20).to_be_bytes());
+    begun[1..5].copy_from_slice(&(16u32 << 20).to_be_bytes());
     let request = http::Request::post(format!(
         "http://{}/p4.v1.P4Runtime/StreamChannel",
         fixture.address

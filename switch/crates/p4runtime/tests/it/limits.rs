@@ -88,9 +88,10 @@ async fn what_is_past_a_limit_is_refused_in_words() {
     let options = ServerOptions {
         limits: Limits {
             updates: 10,
-            requests: 10,
-            read_share: 1000,
-            read_pool: 0,
+            requests: 3000,
+            // In which the pipeline finds room.
+            share: 300 << 10,
+            pool: 0,
             connections: 2,
             streams: 2,
             ..Limits::default()
@@ -114,11 +115,11 @@ async fn what_is_past_a_limit_is_refused_in_words() {
     assert_eq!(status.code(), Code::ResourceExhausted);
     assert!(status.message().contains("11 updates"), "{status:?}");
 
-    let status = fixture.read(vec![cell(None); 11]).await.unwrap_err();
+    let status = fixture.read(vec![cell(None); 3001]).await.unwrap_err();
     assert_eq!(status.code(), Code::ResourceExhausted);
-    assert!(status.message().contains("11 requests"), "{status:?}");
+    assert!(status.message().contains("3001 requests"), "{status:?}");
     let whole = register_entry(id, None, None);
-    let status = fixture.read(vec![whole.clone(); 10]).await.unwrap_err();
+    let status = fixture.read(vec![whole.clone(); 3000]).await.unwrap_err();
     assert_eq!(status.code(), Code::ResourceExhausted);
     // What was refused or delivered does not count any more.
     for _ in 0..10 {
@@ -153,5 +154,63 @@ async fn what_is_past_a_limit_is_refused_in_words() {
         assert!(attempt < 1000, "the place of a closed connection is taken");
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
+    fixture.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_decoded_in_one_go_is_short() {
+    let limits = Limits {
+        cells: 20,
+        ..Limits::default()
+    };
+    let options = ServerOptions {
+        limits,
+        ..ServerOptions::default()
+    };
+    let mut fixture = Fixture::start_with(&[DEVICE_ID], &options).await;
+    fixture.info = p4info("entities");
+    let mut stream = fixture.open_stream().await;
+    stream.arbitrate(Some(1)).await;
+    stream.arbitration().await;
+    fixture
+        .set_pipeline(Action::VerifyAndCommit, Some(config("entities")))
+        .await
+        .unwrap();
+    // In front of the updates.
+    let request = p4::WriteRequest {
+        device_id: DEVICE_ID,
+        role: "r".repeat(5000),
+        ..Default::default()
+    };
+    let status = fixture.client.write(request).await.unwrap_err();
+    assert_eq!(status.code(), Code::InvalidArgument);
+    assert!(status.message().contains("4096 bytes"), "{status:?}");
+    // A request of a Read.
+    let long = table_entry(p4::TableEntry {
+        metadata: vec![0; limits.update_bytes],
+        ..Default::default()
+    });
+    let status = fixture.read(vec![long]).await.unwrap_err();
+    assert_eq!(errors(&status)[0].0, Code::ResourceExhausted, "{status:?}");
+    // Updates of eight cells each: two do, three do not, and one may have any number.
+    let marks = fixture.id("marks");
+    let all = |n| modify(register_entry(marks, None, Some(&[n])));
+    fixture.write(vec![all(1), all(2)]).await.unwrap();
+    let status = fixture.write(vec![all(3), all(4), all(5)]).await;
+    let status = status.unwrap_err();
+    assert_eq!(status.code(), Code::ResourceExhausted);
+    assert!(status.message().contains("24 cells"), "{status:?}");
+    let cell = register_entry(marks, Some(1), None);
+    let found = fixture.read(vec![cell]).await.unwrap();
+    assert_eq!(found, [register_entry(marks, Some(1), Some(&[2]))]);
+    // A message on a stream.
+    let packet = ToSwitch::Packet(p4::PacketOut {
+        payload: vec![0; limits.stream_message_bytes].into(),
+        ..Default::default()
+    });
+    stream.send(packet).await;
+    let status = stream.next().await.unwrap_err();
+    assert_eq!(status.code(), Code::ResourceExhausted);
+    assert!(status.message().contains("65536 bytes"), "{status:?}");
     fixture.stop().await;
 }

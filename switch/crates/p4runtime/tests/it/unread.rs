@@ -35,8 +35,8 @@ async fn start(stall: Duration) -> (Fixture, Stream) {
     let options = ServerOptions {
         limits: Limits {
             // As the default is to programs that may take a GiB.
-            read_share: 64 << 10,
-            read_pool: 8 << 20,
+            share: 64 << 10,
+            pool: 8 << 20,
             stall,
             ..Limits::default()
         },

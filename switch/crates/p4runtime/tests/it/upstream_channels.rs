@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! docsis.mac.v1 over gRPC: what is configured, and what is refused with which status.
 
-use device::handle::Event;
+use device::events::Event;
 use device::{Device, DeviceConfig, Output};
 use p4runtime::proto::docsis::mac::v1 as mac;
 use p4runtime::proto::docsis::mac::v1::upstream_channels_client::UpstreamChannelsClient;

@@ -3,8 +3,10 @@
 
 use super::grants::refuse_granted;
 use super::{NONE, Slot, TrafficManager};
-use crate::config::{ConfigError, Configuration, PortConfig, QueueId, ServiceFlowConfig};
+use crate::config::{Configuration, PortConfig, ServiceFlowConfig};
+use crate::error::ConfigError;
 use crate::queue::{Queue, Standing};
+use crate::queue_id::QueueId;
 use std::collections::BTreeSet;
 
 impl<T> TrafficManager<T> {

@@ -11,7 +11,7 @@
 
 use super::{Chosen, Commit, Offer, Slot, TrafficManager};
 use crate::allowance::{Allowance, Backlog, Notice};
-use crate::config::ConfigError;
+use crate::error::ConfigError;
 use crate::queue::{Queue, Standing};
 
 impl<T> TrafficManager<T> {

@@ -3,7 +3,7 @@
 
 use super::Queue;
 use crate::acks::Segment;
-use crate::frames::Frame;
+use crate::frame::Frame;
 
 impl<T> Queue<T> {
     /// Whether its queue does without some acknowledgements.

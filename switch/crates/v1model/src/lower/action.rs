@@ -2,12 +2,12 @@
 //! Actions and their primitives.
 
 use super::Lowering;
-use super::expr::{Arith, Expr};
 use crate::code::Message;
 use crate::error::LoadError;
+use crate::expr::{Arith, Expr};
+use crate::header::Field;
 use crate::json::{self, Operand, Primitive};
-use crate::layout::{self, Field};
-use crate::op::{Op, Slot};
+use crate::op::{Op, Slot, words};
 use crate::trace::Place;
 
 impl Lowering<'_> {
@@ -147,7 +147,7 @@ impl Lowering<'_> {
             "no_op" => Ok(()),
             "count" => {
                 count(2)?;
-                let counter = self.counter_index(name(&operands[0], "counter_array")?)?;
+                let counter = self.counter_index(operands[0].name("counter_array")?)?;
                 let index = self.natural(&operands[1], params)?;
                 self.emitter.push(Op::Count { counter, index });
                 Ok(())
@@ -158,7 +158,7 @@ impl Lowering<'_> {
             }
             "register_read" => {
                 count(3)?;
-                let register = self.register_index(name(&operands[1], "register_array")?)?;
+                let register = self.register_index(operands[1].name("register_array")?)?;
                 let to = self.target(&operands[0], params)?;
                 let field = &to.field;
                 let index = self.natural(&operands[2], params)?;
@@ -200,7 +200,7 @@ impl Lowering<'_> {
             }
             "register_write" => {
                 count(3)?;
-                let register = self.register_index(name(&operands[0], "register_array")?)?;
+                let register = self.register_index(operands[0].name("register_array")?)?;
                 let index = self.natural(&operands[1], params)?;
                 let value = Expr::parse(&self.layout, params, &operands[2])?;
                 if self.registers[usize::from(register)].width > 64 {
@@ -225,7 +225,7 @@ impl Lowering<'_> {
                 let to = self.target(&operands[0], params)?;
                 let field = &to.field;
                 let base = Expr::parse(&self.layout, params, &operands[1])?;
-                let calculation = self.calculation(name(&operands[2], "calculation")?)?;
+                let calculation = self.calculation(operands[2].name("calculation")?)?;
                 let size = self.natural(&operands[3], params)?;
                 if field.width > 64 || base.range().bits() > 64 {
                     let (d, zero) = (self.emitter.temporary(1)?, self.emitter.constant(0)?);
@@ -288,7 +288,7 @@ impl Lowering<'_> {
     /// That may be a copy of the standard metadata, which p4c makes for every action and control
     /// that has them for an `inout` parameter, and puts back behind it.
     fn mark_to_drop(&mut self, operand: &Operand) -> Result<(), LoadError> {
-        let header = self.layout.header(name(operand, "header")?)?;
+        let header = self.layout.header(operand.name("header")?)?;
         let slot = |field: &str| {
             let found = header.fields.iter().find(|f| f.name == field && !f.var);
             found.map(|f| f.slot)
@@ -365,7 +365,7 @@ impl Lowering<'_> {
     ) -> Result<(), LoadError> {
         let zero = self.emitter.constant(0)?;
         self.emitter.push(op(field.slot, field.width.min(64) as u8));
-        for word in 1..layout::words(field.width) {
+        for word in 1..words(field.width) {
             self.emitter.push(Op::Mov {
                 d: field.slot + word,
                 a: zero,
@@ -409,17 +409,6 @@ impl Lowering<'_> {
         self.messages.push(Message { pieces, values });
         u16::try_from(self.messages.len() - 1)
             .map_err(|_| LoadError::new("the program logs more messages than are supported"))
-    }
-}
-
-/// The name in an operand of the given kind.
-pub(super) fn name<'o>(operand: &'o Operand, kind: &str) -> Result<&'o str, LoadError> {
-    match operand.value.as_str() {
-        Some(name) if operand.kind == kind => Ok(name),
-        _ => Err(LoadError::new(format!(
-            "an operand of kind {} where a {kind} is expected is not supported",
-            operand.kind
-        ))),
     }
 }
 

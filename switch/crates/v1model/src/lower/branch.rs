@@ -2,9 +2,9 @@
 //! Instructions for booleans: as values, and as branches.
 
 use super::emit::{Emitter, Label};
-use super::expr::{Expr, Range, Relation};
 use super::generate::{Lane, unfit};
 use crate::error::LoadError;
+use crate::expr::{Expr, Range, Relation};
 use crate::op::{Cmp, Op, Slot};
 use crate::wide::Form;
 

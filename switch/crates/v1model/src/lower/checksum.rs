@@ -4,13 +4,13 @@
 
 use super::Lowering;
 use super::emit::Label;
-use super::expr::Expr;
 use super::parser::the_one;
 use crate::calculation::{Calculation, Input};
 use crate::error::{LoadError, SourcePosition};
+use crate::expr::Expr;
 use crate::hash::Algorithm;
+use crate::header::Field;
 use crate::json::{self, Checksum, Operand, Primitive};
-use crate::layout::Field;
 use crate::op::{Op, Slot};
 use crate::trace::{Place, Target};
 use serde_json::Value;

@@ -2,8 +2,8 @@
 //! Circles: in any graph, and among a pipeline's tables and conditions. P4 has no loops in
 //! controls, so p4c never writes one; a packet would not leave it, and the device's thread with it.
 
-use super::control::Node;
 use super::emit::Label;
+use super::node::Node;
 use crate::error::LoadError;
 use crate::json;
 use std::collections::HashMap;

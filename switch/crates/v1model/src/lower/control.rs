@@ -6,55 +6,14 @@
 //! control plane, so their actions are put in place instead of being looked up.
 
 use super::emit::Label;
-use super::expr::Expr;
+use super::node::Node;
 use super::{Lowering, circle};
 use crate::error::LoadError;
-use crate::json::{self, ActionCallNode, Conditional, Table};
+use crate::expr::Expr;
+use crate::json::{self, Table};
 use crate::op::Op;
 use crate::trace::Place;
 use std::collections::HashMap;
-
-#[derive(Clone, Copy)]
-pub(super) enum Node<'d> {
-    Table(&'d Table),
-    Conditional(&'d Conditional),
-    Call(&'d ActionCallNode),
-}
-
-impl<'d> Node<'d> {
-    /// What it is called in words.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Node::Table(_) => "table",
-            Node::Conditional(_) => "condition",
-            Node::Call(_) => "call",
-        }
-    }
-
-    /// All nodes that control may go to from here.
-    pub fn next(&self) -> Vec<&'d str> {
-        match self {
-            Node::Table(table) => {
-                let next = table.next_tables.values().chain([&table.base_default_next]);
-                next.filter_map(Option::as_deref).collect()
-            }
-            Node::Conditional(conditional) => {
-                let next = [&conditional.true_next, &conditional.false_next];
-                next.into_iter().filter_map(Option::as_deref).collect()
-            }
-            Node::Call(call) => call.next_node.as_deref().into_iter().collect(),
-        }
-    }
-
-    /// Where it is in the P4 source.
-    pub fn source_info(&self) -> &'d Option<json::SourceInfo> {
-        match self {
-            Node::Table(table) => &table.source_info,
-            Node::Conditional(conditional) => &conditional.source_info,
-            Node::Call(_) => &None,
-        }
-    }
-}
 
 /// Where control goes after a node has been put in place.
 enum Then<'d> {

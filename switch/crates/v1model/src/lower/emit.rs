@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Instructions under construction: labels, constants and temporaries.
 
-use super::expr::Expr;
 use crate::error::LoadError;
+use crate::expr::Expr;
 use crate::layout::{Layout, TEMPORARIES};
-use crate::op::{Op, Pc, Slot};
+use crate::op::{Op, Pc, Slot, words};
 use crate::trace::Place;
 use crate::wide::{Form, Wide};
 use std::collections::HashMap;
@@ -171,7 +171,7 @@ impl Emitter {
         self.next_temporary = temporary;
         self.barrier = barrier;
         let words = match form {
-            Form::Cut(width) => crate::layout::words(width),
+            Form::Cut(width) => words(width),
             Form::Clamp | Form::Bool => 1,
         };
         let d = self.temporary(usize::from(words))?;

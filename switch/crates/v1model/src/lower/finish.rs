@@ -2,22 +2,22 @@
 //! Puts the lowered parts together.
 
 use super::emit::{Assembled, Label};
+use super::errors::parser_errors;
 use super::fuse::fuse;
 use super::live::{self, Referred};
 use super::optimise::{Optimised, optimise};
 use super::parser::the_one;
 use super::verify::{Counts, verify};
-use super::{Known, Lowered, Lowering, Purpose, carry};
+use super::{Lowered, Lowering, Purpose, carry};
 use crate::calculation::Input;
 use crate::carry::Carry;
-use crate::code::{
-    Code, Emitted, FieldCode, HeaderCode, Load, Message, ParserErrors, Standard, TableCode,
-};
+use crate::code::{Code, Emitted, FieldCode, HeaderCode, Load, Message, Standard, TableCode};
 use crate::error::LoadError;
 use crate::grants::GrantSlots;
+use crate::header::Header;
 use crate::json::{self, Document};
-use crate::layout::{Header, Layout, words};
-use crate::op::{Op, Pc, Slot, Use};
+use crate::layout::{Known, Layout};
+use crate::op::{Op, Pc, Slot, Use, words};
 use crate::schema::{ActionSchema, ParamSchema};
 
 impl Lowering<'_> {
@@ -466,23 +466,4 @@ fn standard(layout: &Layout) -> Result<Standard, LoadError> {
         parser_error: slot("parser_error"),
         priority: layout.standard("priority").unwrap_or(layout.absent_zero),
     })
-}
-
-/// core.p4's errors; their numbers are p4c's, in the order of declaration.
-pub(super) fn parser_errors(document: &Document) -> ParserErrors {
-    let value = |name: &str, otherwise: u64| {
-        document
-            .errors
-            .iter()
-            .find(|(n, _)| n == name)
-            .map_or(otherwise, |(_, v)| *v)
-    };
-    ParserErrors {
-        packet_too_short: value("PacketTooShort", 1),
-        no_match: value("NoMatch", 2),
-        stack_out_of_bounds: value("StackOutOfBounds", 3),
-        header_too_short: value("HeaderTooShort", 4),
-        parser_timeout: value("ParserTimeout", 5),
-        parser_invalid_argument: value("ParserInvalidArgument", 6),
-    }
 }

@@ -8,10 +8,10 @@
 //! bits, and what fits into neither is left to big integers ([`crate::wide`]).
 
 use super::emit::Emitter;
-use super::expr::{Arith, Element, Expr, Range};
 use crate::error::LoadError;
-use crate::layout::{self, Field};
-use crate::op::{Alu, Op, Slot, mask_wide};
+use crate::expr::{Arith, Element, Expr, Range};
+use crate::header::Field;
+use crate::op::{Alu, Op, Slot, mask_wide, words};
 use crate::wide::{Form, cut};
 
 /// How exact values are held.
@@ -368,7 +368,7 @@ impl Emitter {
                     self.push(Op::Copy {
                         d: field.slot,
                         a: *slot,
-                        n: layout::words(*width),
+                        n: words(*width),
                     });
                     Ok(())
                 }
@@ -380,12 +380,7 @@ impl Emitter {
                     }
                     Ok(())
                 }
-                _ => self.wide(
-                    expr,
-                    Form::Cut(field.width),
-                    field.slot,
-                    layout::words(field.width),
-                ),
+                _ => self.wide(expr, Form::Cut(field.width), field.slot, words(field.width)),
             };
         }
         let range = expr.range();

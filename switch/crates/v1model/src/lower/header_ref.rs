@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Headers as operands: by name, as an element of a stack, as a union's member.
 
-use super::action::name;
-use super::expr::{Arith, Element, Expr, Index, Relation};
 use crate::error::LoadError;
-use crate::json::{self, Operand};
-use crate::layout::{Field, Layout};
+use crate::expr::{Element, Expr, Index, Relation};
+use crate::header::Field;
+use crate::json;
+use crate::layout::Layout;
 use crate::op::Slot;
 use serde_json::Value;
 
@@ -31,95 +31,6 @@ pub(super) enum UnionRef {
 }
 
 impl HeaderRef {
-    /// Whether the operand is a header at all.
-    pub fn is(operand: &Operand) -> bool {
-        let op = |name: &str| unwrapped(operand).get("op").and_then(Value::as_str) == Some(name);
-        operand.kind == "header"
-            || op("dereference_header_stack")
-            || op("dereference_stack")
-            || op("access_union_header")
-            || op("?") && {
-                let left = unwrapped(operand).get("left").cloned();
-                left.and_then(|l| json::from_value("?", &l).ok())
-                    .is_some_and(|l| HeaderRef::is(&l))
-            }
-    }
-
-    pub fn parse(
-        layout: &Layout,
-        params: &[Expr],
-        operand: &Operand,
-    ) -> Result<HeaderRef, LoadError> {
-        if operand.kind == "header" {
-            return Ok(HeaderRef::Named(
-                layout.header_index(name(operand, "header")?)?,
-            ));
-        }
-        let value = unwrapped(operand);
-        let part = |name: &str| -> Result<Operand, LoadError> {
-            json::from_value("a header", value.get(name).unwrap_or(&Value::Null))
-        };
-        match value.get("op").and_then(Value::as_str) {
-            Some("dereference_header_stack" | "dereference_stack") => {
-                let stack = layout.stack_index(name(&part("left")?, "header_stack")?)?;
-                let index = Index::At(Box::new(Expr::parse(layout, params, &part("right")?)?));
-                Ok(HeaderRef::Element {
-                    stack,
-                    member: 0,
-                    index,
-                })
-            }
-            Some("access_union_header") => {
-                let union = UnionRef::parse(layout, params, &part("left")?)?;
-                let member = value.get("right").and_then(Value::as_u64);
-                let member = member
-                    .and_then(|m| usize::try_from(m).ok())
-                    .and_then(|m| union.member(layout, m));
-                member.ok_or_else(|| {
-                    LoadError::new("the BMv2 JSON is malformed: a union has no such member")
-                })
-            }
-            Some("?") => {
-                let cond = Expr::parse(layout, params, &part("cond")?)?.into_bool();
-                let yes = HeaderRef::parse(layout, params, &part("left")?)?;
-                let no = HeaderRef::parse(layout, params, &part("right")?)?;
-                let kind = |h: &HeaderRef| &layout.headers[h.sample(layout)].header_type;
-                if kind(&yes) != kind(&no) {
-                    return Err(LoadError::new(
-                        "the BMv2 JSON is malformed: ? chooses between headers of two types",
-                    ));
-                }
-                Ok(HeaderRef::Either(
-                    Box::new(cond),
-                    Box::new(yes),
-                    Box::new(no),
-                ))
-            }
-            // How p4c 1.2.4 writes `stack.last` as a whole.
-            _ if value.get("type").and_then(Value::as_str) == Some("stack_field") => {
-                let (stack, last): (String, String) =
-                    json::from_value("a header", value.get("value").unwrap_or(&Value::Null))?;
-                if last != "last" {
-                    return Err(LoadError::new(format!(
-                        "the BMv2 JSON is malformed: {stack}.{last} is no header"
-                    )));
-                }
-                Ok(HeaderRef::Element {
-                    stack: layout.stack_index(&stack)?,
-                    member: 0,
-                    index: Index::Last,
-                })
-            }
-            _ if value.get("type").and_then(Value::as_str) == Some("header") => {
-                HeaderRef::parse(layout, params, &json::from_value("a header", value)?)
-            }
-            _ => Err(LoadError::new(format!(
-                "an operand of kind {} where a header is expected is not supported",
-                operand.kind
-            ))),
-        }
-    }
-
     /// A header with the layout of the one that is meant.
     pub fn sample(&self, layout: &Layout) -> usize {
         match self {
@@ -239,37 +150,6 @@ impl HeaderRef {
 }
 
 impl UnionRef {
-    fn is(operand: &Operand) -> bool {
-        let op = unwrapped(operand).get("op").and_then(Value::as_str);
-        operand.kind == "header_union" || op == Some("dereference_union_stack")
-    }
-
-    pub fn parse(
-        layout: &Layout,
-        params: &[Expr],
-        operand: &Operand,
-    ) -> Result<UnionRef, LoadError> {
-        if operand.kind == "header_union" {
-            return Ok(UnionRef::Named(
-                layout.union_index(name(operand, "header_union")?)?,
-            ));
-        }
-        let value = unwrapped(operand);
-        let part = |name: &str| -> Result<Operand, LoadError> {
-            json::from_value("a union", value.get(name).unwrap_or(&Value::Null))
-        };
-        match value.get("op").and_then(Value::as_str) {
-            Some("dereference_union_stack") => Ok(UnionRef::Element {
-                stack: layout.stack_index(name(&part("left")?, "header_union_stack")?)?,
-                index: Index::At(Box::new(Expr::parse(layout, params, &part("right")?)?)),
-            }),
-            _ => Err(LoadError::new(format!(
-                "an operand of kind {} where a union is expected is not supported",
-                operand.kind
-            ))),
-        }
-    }
-
     pub fn members(&self, layout: &Layout) -> usize {
         match self {
             UnionRef::Named(union) => layout.unions[*union].headers.len(),
@@ -291,80 +171,6 @@ impl UnionRef {
                 }),
         }
     }
-}
-
-/// `valid_union`: whether a member is valid.
-pub(super) fn union_valid(
-    layout: &Layout,
-    params: &[Expr],
-    operand: &Operand,
-) -> Result<Expr, LoadError> {
-    let union = UnionRef::parse(layout, params, operand)?;
-    let members = (0..union.members(layout)).filter_map(|m| union.member(layout, m));
-    let any = members
-        .map(|m| m.valid(layout))
-        .reduce(|a, b| Expr::Or(Box::new(a), Box::new(b)));
-    Ok(any.unwrap_or(Expr::Bool(false)))
-}
-
-/// Whether an operand may be a header or a union: no other has such a name.
-pub(super) fn may_be_whole(operand: &Value) -> bool {
-    let mut value = operand;
-    loop {
-        let kind = value.get("type").and_then(Value::as_str);
-        match (kind, value.get("value")) {
-            (Some("header" | "header_union"), _) => return true,
-            (Some("expression"), Some(inner)) => value = inner,
-            _ => break,
-        }
-    }
-    match value.get("op").and_then(Value::as_str) {
-        Some(
-            "dereference_header_stack"
-            | "dereference_stack"
-            | "dereference_union_stack"
-            | "access_union_header",
-        ) => true,
-        Some("?") => value.get("left").is_some_and(may_be_whole),
-        _ => false,
-    }
-}
-
-/// `==` of headers or unions; `None` when the operands are neither.
-pub(super) fn same(
-    layout: &Layout,
-    params: &[Expr],
-    left: &Operand,
-    right: &Operand,
-) -> Result<Option<Expr>, LoadError> {
-    if HeaderRef::is(left) || HeaderRef::is(right) {
-        let left = HeaderRef::parse(layout, params, left)?;
-        let right = HeaderRef::parse(layout, params, right)?;
-        return left.same(&right, layout).map(Some);
-    }
-    if !UnionRef::is(left) && !UnionRef::is(right) {
-        return Ok(None);
-    }
-    let left = UnionRef::parse(layout, params, left)?;
-    let right = UnionRef::parse(layout, params, right)?;
-    if left.members(layout) != right.members(layout) {
-        return Err(LoadError::new(
-            "the BMv2 JSON is malformed: unions of different types are compared",
-        ));
-    }
-    let mut all: Option<Expr> = None;
-    for member in 0..left.members(layout) {
-        if let (Some(a), Some(b)) = (left.member(layout, member), right.member(layout, member)) {
-            let same = a.same(&b, layout)?;
-            // To BMv2 one valid and equal member makes unions equal.
-            all = Some(match all {
-                None => same,
-                Some(all) if layout.quirks => Expr::Or(Box::new(all), Box::new(same)),
-                Some(all) => and(all, same),
-            });
-        }
-    }
-    Ok(Some(all.unwrap_or(Expr::Bool(true))))
 }
 
 /// `stack_field`: a field of the last element that the parser filled.
@@ -398,51 +204,10 @@ pub(super) fn last_union_field(layout: &Layout, value: &Value) -> Result<Expr, L
     header.named(layout, &field)
 }
 
-fn and(a: Expr, b: Expr) -> Expr {
+pub(super) fn and(a: Expr, b: Expr) -> Expr {
     Expr::And(Box::new(a), Box::new(b))
 }
 
 fn not(a: Expr) -> Expr {
     Expr::Negate(Box::new(a))
-}
-
-/// What p4c wrapped into expressions.
-fn unwrapped(operand: &Operand) -> &Value {
-    let mut value = &operand.value;
-    while value.get("type").and_then(Value::as_str) == Some("expression") {
-        match value.get("value") {
-            Some(inner) => value = inner,
-            None => break,
-        }
-    }
-    value
-}
-
-/// `last_stack_index`: 2^64 - 1 below an empty stack's first element in BMv2,
-/// which is -1 wherever it is cut to a width.
-pub(super) fn last_index(layout: &Layout, operand: &Operand) -> Result<Expr, LoadError> {
-    let stack = &layout.stacks[stack_of(layout, operand)?];
-    let next = Expr::Load {
-        slot: stack.next,
-        width: 32,
-        signed: false,
-    };
-    Ok(Expr::Arith(
-        Arith::Sub,
-        Box::new(next),
-        Box::new(Expr::constant(1)),
-    ))
-}
-
-/// `size_stack`.
-pub(super) fn stack_size(layout: &Layout, operand: &Operand) -> Result<Expr, LoadError> {
-    let stack = &layout.stacks[stack_of(layout, operand)?];
-    Ok(Expr::constant(u128::from(stack.size)))
-}
-
-fn stack_of(layout: &Layout, operand: &Operand) -> Result<usize, LoadError> {
-    match operand.kind.as_str() {
-        "header_union_stack" => layout.stack_index(name(operand, "header_union_stack")?),
-        _ => layout.stack_index(name(operand, "header_stack")?),
-    }
 }

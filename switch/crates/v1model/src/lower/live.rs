@@ -8,7 +8,7 @@
 
 use crate::calculation::{Calculation, Input};
 use crate::code::{Code, HeaderCode, Message, TableCode};
-use crate::layout::words;
+use crate::op::words;
 use crate::op::{Op, Pc, Slot, Use};
 use crate::wide::Wide;
 use std::collections::BTreeSet;

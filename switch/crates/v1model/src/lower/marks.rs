@@ -3,8 +3,8 @@
 
 use super::Lowering;
 use super::emit::Label;
-use super::expr::Expr;
 use crate::error::LoadError;
+use crate::expr::Expr;
 use crate::json::{self, Operand, ParserOp, Primitive};
 use crate::layout::Layout;
 use crate::op::{Op, Slot};

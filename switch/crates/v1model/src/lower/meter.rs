@@ -75,9 +75,9 @@ impl Lowering<'_> {
     pub fn execute_meter(
         &mut self,
         operands: &[json::Operand],
-        params: &[super::expr::Expr],
+        params: &[crate::expr::Expr],
     ) -> Result<(), LoadError> {
-        let name = super::action::name(&operands[0], "meter_array")?;
+        let name = operands[0].name("meter_array")?;
         let meter = index_of(self.meters.iter().map(|m| &m.name), "meter array", name)?;
         let index = self.natural(&operands[1], params)?;
         let to = self.target(&operands[2], params)?;

@@ -8,7 +8,7 @@ mod checksum;
 mod circle;
 mod control;
 mod emit;
-pub(crate) mod expr;
+mod errors;
 mod finish;
 mod fuse;
 mod generate;
@@ -17,6 +17,8 @@ mod limits;
 mod live;
 mod marks;
 mod meter;
+mod node;
+mod operand;
 mod optimise;
 mod packet_ops;
 mod parser;
@@ -30,15 +32,15 @@ use crate::calculation::Calculation;
 use crate::code::{Code, Message};
 use crate::error::LoadError;
 use crate::json::{self, Document, Named, RuntimeData};
-use crate::layout::Layout;
+use crate::layout::{Known, Layout};
+use crate::load_options::LoadOptions;
 use crate::origin::Origin;
-use crate::program::LoadOptions;
 use crate::schema::{
     ActionProfileSchema, ActionSchema, CounterSchema, DigestSchema, MeterSchema, RegisterSchema,
     TableSchema, ValueSetSchema,
 };
 use emit::{Emitter, Label};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// A program as lowered: what packets need, and what the control plane sees.
 pub(crate) struct Lowered {
@@ -53,17 +55,6 @@ pub(crate) struct Lowered {
     pub action_profiles: Vec<ActionProfileSchema>,
     pub value_sets: Vec<ValueSetSchema>,
     pub digests: Vec<DigestSchema>,
-}
-
-/// Metadata fields, by header and name, that are laid out by what the code does with them.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Known {
-    /// A new packet does not reset them.
-    pub late: HashSet<(String, String)>,
-    /// A packet takes them with it from ingress to egress.
-    pub carried: HashSet<(String, String)>,
-    /// Egress resets them.
-    pub egress: HashSet<(String, String)>,
 }
 
 /// The work in progress.

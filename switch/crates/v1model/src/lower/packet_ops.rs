@@ -6,12 +6,13 @@
 
 use super::Lowering;
 use super::action::malformed;
-use super::expr::Expr;
-use crate::code::{CLONE_REQUESTED, CarriedField, DigestField, PacketSlots, PathCode};
 use crate::error::LoadError;
+use crate::expr::Expr;
+use crate::header::{Field, Header};
 use crate::json::{self, Document, FieldList, Operand, Primitive};
-use crate::layout::{self, Layout};
-use crate::op::{Cmp, Op, Slot, mask};
+use crate::layout::Layout;
+use crate::op::{Cmp, Op, Slot, mask, words};
+use crate::paths::{CLONE_REQUESTED, CarriedField, DigestField, PacketSlots, PathCode};
 use crate::schema::{DigestSchema, ParamSchema};
 
 /// The field lists that the program uses.
@@ -200,7 +201,7 @@ impl PathCode {
 fn carried(layout: &Layout, list: &FieldList) -> Result<Vec<CarriedField>, LoadError> {
     let mut fields = Vec::new();
     for element in &list.elements {
-        let mut carry = |header: &layout::Header, field: &layout::Field| {
+        let mut carry = |header: &Header, field: &Field| {
             if field.var {
                 return Err(LoadError::new(format!(
                     "the varbit field {} in the field list {} is not supported",
@@ -209,7 +210,7 @@ fn carried(layout: &Layout, list: &FieldList) -> Result<Vec<CarriedField>, LoadE
             }
             fields.push(CarriedField {
                 slot: field.slot,
-                words: layout::words(field.width),
+                words: words(field.width),
                 raw: (!header.metadata).then_some(header.raw),
             });
             Ok(())

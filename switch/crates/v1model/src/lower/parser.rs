@@ -4,13 +4,12 @@
 use super::Lowering;
 use super::circle::Search;
 use super::emit::Label;
-use super::expr::Expr;
-use super::finish::parser_errors;
+use super::errors::parser_errors;
 use super::header_ref::HeaderRef;
 use crate::error::LoadError;
+use crate::expr::Expr;
 use crate::json::{self, Operand, ParseState, ParserOp, Primitive};
-use crate::layout;
-use crate::op::{Op, Slot, mask};
+use crate::op::{Op, Slot, mask, words};
 use crate::trace::Place;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -233,7 +232,7 @@ impl Lowering<'_> {
                 "a lookahead of {width} bits behind {offset} bits is not supported"
             )));
         };
-        let d = self.emitter.temporary(usize::from(layout::words(width)))?;
+        let d = self.emitter.temporary(usize::from(words(width)))?;
         self.emitter.push(if width <= 64 {
             Op::Lookahead {
                 d,
@@ -336,23 +335,23 @@ impl Lowering<'_> {
         to: Label,
     ) -> Result<(), LoadError> {
         // (slot, mask or None for all bits, value) of each 64-bit word.
-        let mut words: Vec<(Slot, Option<u64>, u64)> = Vec::new();
+        let mut pieces: Vec<(Slot, Option<u64>, u64)> = Vec::new();
         let mut at = 0;
         for part in parts {
             let bytes = usize::from(part.width.div_ceil(8));
-            for word in 0..layout::words(part.width) {
+            for word in 0..words(part.width) {
                 let bits = (part.width - 64 * word).min(64) as u8;
                 let full = mask(bits);
                 let wanted = be_word(&masks[at..at + bytes], usize::from(word)) & full;
                 let value = be_word(&value[at..at + bytes], usize::from(word));
                 if wanted != 0 {
                     let under = (wanted != full).then_some(wanted);
-                    words.push((part.slot + word, under, value & wanted));
+                    pieces.push((part.slot + word, under, value & wanted));
                 }
             }
             at += bytes;
         }
-        let Some((last, others)) = words.split_last() else {
+        let Some((last, others)) = pieces.split_last() else {
             self.emitter.push(Op::Jump { to: to.0 });
             return Ok(());
         };

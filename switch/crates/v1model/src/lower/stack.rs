@@ -3,14 +3,14 @@
 //! only the packet tells.
 
 use super::Lowering;
-use super::action::{malformed, name};
+use super::action::malformed;
 use super::emit::Emitter;
-use super::expr::{Element, Expr, Index};
 use super::header_ref::{HeaderRef, UnionRef, last_field};
 use crate::error::LoadError;
+use crate::expr::{Element, Expr, Index};
+use crate::header::Field;
 use crate::json::{self, Operand, Primitive};
-use crate::layout::{Field, words};
-use crate::op::{Op, Slot};
+use crate::op::{Op, Slot, words};
 
 /// A field that is written, perhaps by way of temporaries.
 pub(super) struct Target {
@@ -387,8 +387,8 @@ impl Lowering<'_> {
         kind: &str,
     ) -> Result<(), LoadError> {
         let (to, from) = pair(primitive)?;
-        let to = self.layout.stack_index(name(to, kind)?)?;
-        let from = self.layout.stack_index(name(from, kind)?)?;
+        let to = self.layout.stack_index(to.name(kind)?)?;
+        let from = self.layout.stack_index(from.name(kind)?)?;
         let (to, from) = (&self.layout.stacks[to], &self.layout.stacks[from]);
         let types = |headers: &[usize]| -> Vec<&str> {
             let types = headers.iter().map(|h| &self.layout.headers[*h].header_type);
@@ -409,10 +409,8 @@ impl Lowering<'_> {
     pub(super) fn shift_stack(&mut self, primitive: &Primitive) -> Result<(), LoadError> {
         let (stack, by) = pair(primitive)?;
         let index = match stack.kind.as_str() {
-            "header_union_stack" => self
-                .layout
-                .stack_index(name(stack, "header_union_stack")?)?,
-            _ => self.layout.stack_index(name(stack, "header_stack")?)?,
+            "header_union_stack" => self.layout.stack_index(stack.name("header_union_stack")?)?,
+            _ => self.layout.stack_index(stack.name("header_stack")?)?,
         };
         let by = Expr::parse(&self.layout, &[], by)?;
         let by = by.as_constant().ok_or_else(|| {

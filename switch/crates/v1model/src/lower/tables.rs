@@ -4,9 +4,9 @@
 use super::Lowering;
 use super::control::{next_of, next_without_action};
 use super::emit::Label;
-use super::expr::{Element, Expr};
 use crate::code::{DirectMeter, ProfileUse};
 use crate::error::LoadError;
+use crate::expr::{Element, Expr};
 use crate::json::{self, InitialEntry, Key, Operand, Table};
 use crate::op::mask_wide;
 use crate::schema::{ActionCall, ActionId, EntryKey, KeySchema, Match, MatchKind, TableSchema};

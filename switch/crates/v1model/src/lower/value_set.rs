@@ -6,8 +6,9 @@ use super::emit::Label;
 use super::parser::KeyPart;
 use crate::error::LoadError;
 use crate::json::{Document, Operand, Transition};
-use crate::layout::{Layout, words};
+use crate::layout::Layout;
 use crate::op::Op;
+use crate::op::words;
 use crate::schema::{KeySchema, MatchKind, ValueSetSchema};
 use serde_json::Value;
 

@@ -6,33 +6,7 @@ use super::recorder::Recorder;
 use crate::outcome::*;
 use crate::packet::Packet;
 use crate::pipeline::Pipeline;
-use std::fmt;
 use std::sync::Arc;
-
-/// Who is told, if anyone.
-#[derive(Default)]
-pub(crate) struct Tracing {
-    sink: Option<Box<dyn TraceSink + Send>>,
-    /// The time of what happened last, for steps that have none of their own.
-    now_ns: u64,
-}
-
-impl fmt::Debug for Tracing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.sink.is_some() {
-            "Tracing(on)"
-        } else {
-            "Tracing(off)"
-        })
-    }
-}
-
-impl Tracing {
-    #[inline(always)]
-    pub fn is_on(&self) -> bool {
-        self.sink.is_some()
-    }
-}
 
 impl Pipeline {
     /// Tells `sink` about packets that come in from now on, or (`None`) nobody.

@@ -13,8 +13,8 @@ mod place;
 mod recorder;
 mod text;
 mod tracer;
+mod tracing;
 
-pub(crate) use attach::Tracing;
 pub use event::{
     Cause, CopyKind, DropReason, KeyPart, Named, RequestKind, TraceBurst, TraceEvent, TraceSink,
     TraceValue,
@@ -24,3 +24,4 @@ pub use output::TraceFilter;
 pub(crate) use place::{Place, Target};
 pub use text::TextTrace;
 pub(crate) use tracer::{Off, Tracer};
+pub(crate) use tracing::Tracing;

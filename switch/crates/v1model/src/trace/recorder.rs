@@ -4,7 +4,7 @@
 use super::event::{Cause, DropReason, KeyPart, Named, TraceEvent, TraceSink, TraceValue};
 use super::place::{Place, Target};
 use super::tracer::Tracer;
-use crate::layout::words;
+use crate::op::words;
 use crate::op::{Slot, mask};
 use crate::program::Program;
 use crate::schema::{DigestId, EntryKey};

@@ -3,8 +3,8 @@
 
 use std::collections::VecDeque;
 
+use crate::frame::Frame;
 use crate::host::Host;
-use crate::link::Frame;
 use crate::net::Net;
 
 /// Frames that leave their host so much later. All are delayed alike, so that none overtakes.

@@ -9,14 +9,14 @@ mod tcp;
 mod udp_stream;
 mod video;
 
+use crate::frame::{Frame, frame_length};
 use crate::host::{Endpoint, Host, Role};
 use crate::lateness::Lateness;
-use crate::link::Frame;
 use crate::net::Net;
 use crate::random::Random;
 use crate::records::PacketRecords;
 use crate::samples::{Reading, Samples};
-use crate::wire::{Addresses, FlowKey, frame_length};
+use crate::wire::{Addresses, FlowKey};
 
 pub use delay::Delay;
 pub use pages::{Content, MOST_VARIATION, Named, Pages, PagesConfig, Server, Timed};

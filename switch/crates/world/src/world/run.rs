@@ -8,8 +8,9 @@ use prefetch::fetch;
 use super::World;
 use crate::digest::Happened;
 use crate::error::{WorldError, invalid};
+use crate::frame::Frame;
 use crate::host::Endpoint;
-use crate::link::{End, Frame};
+use crate::link::End;
 use crate::net::Net;
 use crate::wire::{self, BROADCAST, Packet};
 

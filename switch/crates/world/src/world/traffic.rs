@@ -8,11 +8,10 @@ use crate::application::{
     RequestResponseConfig, Timetable, UdpStream, UdpStreamConfig,
 };
 use crate::error::{WorldError, invalid};
+use crate::frame::{CRC, LONGEST, SHORTEST};
 use crate::random::Random;
 use crate::schedule::Kind;
-use crate::wire::{
-    Addresses, CRC, ETHERNET, FlowKey, IPV4, LONGEST, PROTOCOL_TCP, PROTOCOL_UDP, SHORTEST, UDP,
-};
+use crate::wire::{Addresses, ETHERNET, FlowKey, IPV4, PROTOCOL_TCP, PROTOCOL_UDP, UDP};
 
 /// The longest time between two packets, nanoseconds.
 const MOST_INTERVAL: u64 = 3_600_000_000_000;

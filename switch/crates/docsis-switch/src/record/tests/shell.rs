@@ -3,7 +3,8 @@
 //! a test says. It uses the recorder as ports and requests do.
 
 use super::super::{Recorder, Recording};
-use device::handle::{self, EventSender, Requests};
+use device::events::EventSender;
+use device::handle::{self, Requests};
 use device::{Device, DeviceConfig, Event, Output, Traffic};
 use p4runtime::in_process::{self, InProcess, InProcessStream};
 use p4runtime::proto::docsis::tm::v1 as tm;

@@ -4,8 +4,8 @@
 use tcp::{Config, Connection, Role as Opens, Segment, State};
 
 use crate::application::Common;
+use crate::frame::Frame;
 use crate::host::{Endpoint, Host, Role};
-use crate::link::Frame;
 use crate::net::Net;
 use crate::wire::{Addresses, ETHERNET, FlowKey, IPV4};
 

@@ -3,9 +3,11 @@
 //! come together in a sub-queue.
 
 use super::Modem;
-use crate::bench::{Spread, frame};
-use crate::cli::{FlowQueues, QueueManager, SampleSessions};
+use super::options::SampleSessions;
+use crate::bench::pipeline::frame;
+use crate::bench::scenario::Spread;
 use crate::provision::Management;
+use crate::queue_manager::{FlowQueues, QueueManager};
 use serde_json::{Value, json};
 use v1model::by_name;
 

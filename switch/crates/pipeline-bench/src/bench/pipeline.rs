@@ -3,9 +3,10 @@
 
 use super::measure::{CHUNK, Sink, per_packet, quantile};
 use super::memory::{peak_resident, resident_code};
-use crate::cli::{BenchPipeline, QueueManager};
+use super::options::BenchPipeline;
+use crate::program;
 use crate::provision::{CPE_PORT, FIRST_UDP_PORT, RF_PORT, SERVER_MAC, cable_modem};
-use crate::switch::load_program;
+use crate::queue_manager::QueueManager;
 use device::{Device, DeviceConfig};
 use serde_json::json;
 use std::sync::Arc;
@@ -127,7 +128,7 @@ pub fn measure(
 /// # Errors
 /// One sentence: the program cannot be read or is not cm.p4.
 pub fn run(options: &BenchPipeline) -> Result<(), String> {
-    let (program, _) = load_program(&options.program)?;
+    let program = program::load(&options.program)?;
     let mut results = Vec::new();
     for flows in FLOWS {
         for len in LENGTHS {

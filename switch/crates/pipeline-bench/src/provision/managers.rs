@@ -3,7 +3,7 @@
 //! of a few frames goes through all of their code and hardly ever loses one.
 
 use super::{BUFFER, Management};
-use crate::cli::QueueManager;
+use crate::queue_manager::QueueManager;
 use v1model::Pipeline;
 use v1model::by_name::{insert_exact, set_register};
 

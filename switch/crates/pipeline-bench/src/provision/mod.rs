@@ -4,7 +4,7 @@
 
 mod managers;
 
-use crate::cli::{FlowQueues, QueueManager};
+use crate::queue_manager::{FlowQueues, QueueManager};
 use device::{Configuration, Device, QueueId, ServiceFlowConfig};
 use v1model::by_name::{action, insert_exact, set_register, table};
 use v1model::{EntryKey, EntryOptions, Match, MatchKind, Pipeline};

@@ -2,9 +2,10 @@
 //! `sample drops`: distances between drops at a probability that stays as it is.
 
 use super::Modem;
-use crate::bench::frame;
-use crate::cli::{QueueManager, SampleDrops};
+use super::options::SampleDrops;
+use crate::bench::pipeline::frame;
 use crate::provision::Management;
+use crate::queue_manager::QueueManager;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use v1model::by_name;

@@ -3,9 +3,9 @@
 //! up from fixed seeds, so that every run does the same.
 
 use super::pipeline::{self, STANDING};
-use crate::cli::QueueManager;
+use crate::program;
 use crate::provision::{CPE_PORT, RF_PORT, cable_modem};
-use crate::switch::load_program;
+use crate::queue_manager::QueueManager;
 use device::{Device, DeviceConfig};
 use std::path::Path;
 use v1model::{EntryAction, EntryKey, EntryOptions, Match, by_name};
@@ -67,7 +67,7 @@ impl Spread {
 }
 
 fn device(build: &Path, program: &str) -> Result<Device, String> {
-    let (program, _) = load_program(&build.join(program))?;
+    let program = program::load(&build.join(program))?;
     let mut device = Device::new(DeviceConfig::default());
     device.add_port(RF_PORT);
     device.add_port(CPE_PORT);

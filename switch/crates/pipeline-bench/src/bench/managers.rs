@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `bench managers`: what each queue manager adds to a packet's cost, in one run.
 
+use super::options::BenchManagers;
 use super::pipeline::measure;
-use crate::cli::{BenchManagers, QueueManager};
-use crate::switch::load_program;
+use crate::program;
+use crate::queue_manager::QueueManager;
 use clap::ValueEnum;
 use serde_json::json;
 
@@ -15,7 +16,7 @@ const LENGTH: usize = 200;
 /// # Errors
 /// One sentence: the program cannot be read or is not cm.p4.
 pub fn run(options: &BenchManagers) -> Result<(), String> {
-    let (program, _) = load_program(&options.program)?;
+    let program = program::load(&options.program)?;
     let managers = QueueManager::value_variants();
     let mut least = vec![(f64::INFINITY, f64::INFINITY); managers.len()];
     for _ in 0..options.repetitions {

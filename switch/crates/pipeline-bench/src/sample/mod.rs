@@ -3,13 +3,14 @@
 //! figures of the papers that are about single decisions are made of it.
 
 mod drops;
+pub mod options;
 mod sessions;
 
-use crate::bench::Sink;
-use crate::cli::Sample;
+use crate::bench::measure::Sink;
+use crate::program;
 use crate::provision::{CPE_PORT, Management, RF_PORT, cable_modem};
-use crate::switch::load_program;
 use device::{Device, DeviceConfig};
+use options::Sample;
 use serde_json::json;
 use std::path::Path;
 
@@ -40,7 +41,7 @@ struct Modem {
 
 impl Modem {
     fn new(program: &Path, seed: u64, management: Management) -> Result<Self, String> {
-        let (program, _) = load_program(program)?;
+        let program = program::load(program)?;
         let mut device = Device::new(DeviceConfig {
             seed,
             ..DeviceConfig::default()

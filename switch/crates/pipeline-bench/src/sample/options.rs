@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The options of `sample`.
 
-use super::QueueManager;
+use crate::queue_manager::QueueManager;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 

@@ -5,8 +5,8 @@
 
 use super::measure::{CHUNK, Sink, per_packet, quantile};
 use super::memory::peak_resident;
+use super::options::BenchPrograms;
 use super::scenario::{self, INTERVAL, Scenario};
-use crate::cli::BenchPrograms;
 use serde_json::json;
 use std::time::Instant;
 
