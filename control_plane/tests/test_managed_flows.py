@@ -13,10 +13,11 @@ from docsis_control.p4rt.pipeline import Pipeline
 from docsis_control.plan import Deployment, Role, ServiceFlow
 from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.document import changed, from_mapping
-from docsis_control.queue_managers.entries import fixed, reciprocal
-from docsis_control.queue_managers.models import AdaptiveRed, QueueManagement
+from docsis_control.queue_managers.management import QueueManagement
+from docsis_control.queue_managers.managers.adaptive_red import AdaptiveRed
 from docsis_control.queue_managers.names import Preset, QueueManager
 from docsis_control.queue_managers.presets import PRESETS
+from docsis_control.queue_managers.table_entries import fixed, reciprocal
 from docsis_control.tables import TableEntry
 from docsis_control.topology import Topology
 

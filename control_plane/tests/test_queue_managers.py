@@ -22,19 +22,17 @@ from docsis_control.queue_managers.document import (
     write,
 )
 from docsis_control.queue_managers.flow_queues import FlowQueues
-from docsis_control.queue_managers.models import (
-    ALGORITHMS,
-    AdaptiveRed,
-    Codel,
-    Codel002,
-    DocsisPie,
-    Lred,
-    Pie,
-    Pie002,
-    as_written,
-)
+from docsis_control.queue_managers.management import as_written
+from docsis_control.queue_managers.managers.adaptive_red import AdaptiveRed
+from docsis_control.queue_managers.managers.codel import Codel
+from docsis_control.queue_managers.managers.codel_002 import Codel002
+from docsis_control.queue_managers.managers.docsis_pie import DocsisPie
+from docsis_control.queue_managers.managers.lred import Lred
+from docsis_control.queue_managers.managers.pie import Pie
+from docsis_control.queue_managers.managers.pie_002 import Pie002
 from docsis_control.queue_managers.names import Preset, QueueManager
 from docsis_control.queue_managers.presets import PRESETS, name_of, preset_of
+from docsis_control.queue_managers.registry import ALGORITHMS
 
 TYPES = Path(__file__).resolve().parents[2] / "p4src" / "include" / "types.p4"
 
