@@ -2,27 +2,39 @@
 """The queue manager of docs/how-to/queue-manager.md, added as that page says and nowhere else.
 
 The page's code goes into a copy of the project, whose packages other processes of Python import.
+What p4c makes of the copy's cm.p4 is in data/step_manager, with the hashes of its sources; where
+p4c is, a test makes it again. After a change of P4 sources:
+
+    python experiments/tests/test_add_a_queue_manager.py
 """
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 from markdown_it import MarkdownIt
 
+from docsis_testbed import p4build
 from docsis_testbed.paths import ROOT
 
 PAGE: Final = ROOT / "docs" / "how-to" / "queue-manager.md"
 FOLDERS: Final = ("cli", "control_plane", "experiments", "labs", "mininet")
 CODE: Final = re.compile(r'<!-- code: (?P<file>\S+?)(?:, behind "(?P<anchor>.*)")? -->')
+
+COMPILED: Final = Path(__file__).parent / "data" / "step_manager"
+PROGRAM: Final = "cm"
+OUTPUTS: Final = (f"{PROGRAM}.json", f"{PROGRAM}.p4info.txtpb")
 
 REGISTERED: Final = """
 import json
@@ -75,6 +87,27 @@ print(json.dumps({
 }))
 """
 
+UPLOADED: Final = """
+import json, sys
+from pathlib import Path
+from docsis_control.plan import Role
+from docsis_control.queue_managers.document import from_argument
+from docsis_control.topology.loader import load_topology
+from docsis_experiments.stages.virtual.machine import EXACT
+from docsis_experiments.stages.virtual.play import playing
+from docsis_testbed.paths import TOPOLOGIES
+
+topology = load_topology(TOPOLOGIES / "residential.yaml")
+with playing(
+    topology, from_argument(sys.argv[1]), seed=3, machine=EXACT, folder=Path(sys.argv[2]),
+    progress=lambda phase, seconds: None,
+) as play:
+    client, server = topology.hosts[0].name, topology.servers[0].name
+    play.world.tcp_transfer(client, server, 5001, start_ns=play.at(0), stop_ns=play.at(8))
+    play.run_until("uploading", 8)
+    print(json.dumps(play.counters(topology.cable_modem, Role.CABLE_MODEM)))
+"""
+
 REFUSED: Final = """
 from docsis_control.config.models import KeyedError
 from docsis_control.queue_managers.document import from_mapping
@@ -122,7 +155,20 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in (*FOLDERS, "p4src", "topologies", "docs"):
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
     _add(folder)
+    build = folder / "p4src" / "build"
+    (build / OUTPUTS[0]).write_bytes(gzip.decompress((COMPILED / f"{OUTPUTS[0]}.gz").read_bytes()))
+    shutil.copyfile(COMPILED / OUTPUTS[1], build / OUTPUTS[1])
     return folder
+
+
+def _sources(p4src: Path) -> dict[str, str]:
+    """The hashes of what the program is compiled of."""
+    files = [p4src / f"{PROGRAM}.p4", *sorted((p4src / "include").glob("*.p4"))]
+    return p4build.hashes(files, p4src)
+
+
+def _digest(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()
 
 
 def _python(project: Path, *arguments: str) -> str:
@@ -195,3 +241,64 @@ def test_what_it_refuses(project: Path) -> None:
     assert threshold.startswith("threshold: the threshold must be whole microseconds from 1 us")
     assert spared == "spared: the number of spared frames must be from 0 to 100, not 101"
     assert queues.startswith("flow_queues: do not go with step: it tells the wait")
+
+
+def test_the_compiled_program_is_that_of_the_page(project: Path, tmp_path: Path) -> None:
+    manifest: dict[str, Any] = json.loads((COMPILED / "manifest.json").read_text())
+    again = f"with p4c on PATH run: python {Path(__file__).relative_to(ROOT)}"
+    assert _sources(project / "p4src") == manifest["sources_sha256"], again
+    made = {name: project / "p4src" / "build" / name for name in OUTPUTS}
+    compiler = p4build.find_compiler()
+    if compiler is not None and compiler.version == manifest["p4c"]:
+        p4build.compile_programs(compiler, tmp_path, project / "p4src", [PROGRAM])
+        made = {name: tmp_path / name for name in OUTPUTS}
+    for name, file in made.items():
+        assert _digest(file.read_bytes()) == manifest["outputs_sha256"][name], again
+
+
+def _upload(project: Path, folder: Path, **values: object) -> dict[str, int]:
+    """Packets by what became of them, of an upload of eight seconds under the step."""
+    folder.mkdir()
+    file = folder / "step.yaml"
+    file.write_text("\n".join(["algorithm: step", *(f"{k}: {v}" for k, v in values.items())]))
+    counted: dict[str, int] = json.loads(_python(project, "-c", UPLOADED, str(file), str(folder)))
+    return counted
+
+
+def test_it_drops_while_the_queue_is_above_its_threshold(project: Path, tmp_path: Path) -> None:
+    dropping = _upload(project, tmp_path / "dropping", threshold="20 ms", probability=0.02)
+    # The upload goes above the threshold, and by its drops below it again.
+    assert 0 < dropping["sf_drop_aqm"] < 0.02 * dropping["sf_received"]
+    never = _upload(project, tmp_path / "never", threshold="10 s", probability=1)
+    assert never["sf_drop_aqm"] == 0
+    assert never["sf_forwarded"] > 0
+
+
+def compile_again() -> None:
+    """Writes data/step_manager anew, with the p4c on PATH."""
+    compiler = p4build.find_compiler()
+    if compiler is None:
+        sys.exit("no P4 compiler: neither p4c-bm2-ss nor p4c is on PATH")
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        ignored = shutil.ignore_patterns("tests", "__pycache__")
+        for name in ("control_plane", "p4src"):
+            shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+        _add(folder)
+        out = folder / "out"
+        out.mkdir()
+        p4build.compile_programs(compiler, out, folder / "p4src", [PROGRAM])
+        made = {name: (out / name).read_bytes() for name in OUTPUTS}
+        COMPILED.mkdir(parents=True, exist_ok=True)
+        (COMPILED / f"{OUTPUTS[0]}.gz").write_bytes(gzip.compress(made[OUTPUTS[0]], 9, mtime=0))
+        (COMPILED / OUTPUTS[1]).write_bytes(made[OUTPUTS[1]])
+        manifest = {
+            "p4c": compiler.version,
+            "sources_sha256": _sources(folder / "p4src"),
+            "outputs_sha256": {name: _digest(text) for name, text in made.items()},
+        }
+        (COMPILED / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    compile_again()

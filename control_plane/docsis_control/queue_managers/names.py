@@ -11,7 +11,10 @@ from enum import IntEnum, StrEnum
 
 
 class QueueManager(IntEnum):
-    """Queue managers, which decide early drops, as p4src/include/types.p4 numbers them."""
+    """Queue managers, which decide early drops, with their numbers in the pipeline.
+
+    p4src/include/queue_managers.p4 has the same; a test holds the two together.
+    """
 
     DROP_TAIL = 0
     DOCSIS_PIE = 1
