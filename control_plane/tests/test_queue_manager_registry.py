@@ -41,7 +41,7 @@ def test_every_table_is_on_a_page() -> None:
 
 
 def test_a_table_that_is_not_there_is_told() -> None:
-    with pytest.raises(ValueError, match='no table "other"; there are presets, queue-managers'):
+    with pytest.raises(ValueError, match='no table "other"; there are presets, algorithms'):
         with_tables("<!-- table: other -->\n\n| a |\n\n<!-- end -->\n")
 
 

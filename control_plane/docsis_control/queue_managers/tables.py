@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from docsis_control.queue_managers.names import QueueManager
-from docsis_control.queue_managers.registry import DESCRIBED, MODELS
+from docsis_control.queue_managers.registry import ALGORITHMS, DESCRIBED, MODELS
 
 _TABLE: Final = re.compile(r"(<!-- table: ([a-z-]+) -->\n\n)(.*?)(\n<!-- end -->)", re.DOTALL)
 
@@ -38,7 +38,24 @@ def numbers() -> str:
     return _table(("number", "name", "decides", "state and parameters"), rows)
 
 
-TABLES: Final[Mapping[str, Callable[[], str]]] = {"presets": presets, "queue-managers": numbers}
+def algorithms() -> str:
+    """The algorithms by the names that files have, and whether each goes with flow queues."""
+    rows = (
+        (
+            f"`{name}`",
+            model.title,
+            f"no: {model.without_flow_queues}" if model.without_flow_queues else "yes",
+        )
+        for name, model in ALGORITHMS.items()
+    )
+    return _table(("algorithm", "what it is", "goes with flow queues"), rows)
+
+
+TABLES: Final[Mapping[str, Callable[[], str]]] = {
+    "presets": presets,
+    "algorithms": algorithms,
+    "queue-managers": numbers,
+}
 """By their names on a page."""
 
 
