@@ -169,6 +169,12 @@ def check_queue_managers(target: str, *choices: Preset | QueueManagement | None)
                 f"queue manager {name_of(management)}: the target {target} has no flow queues: "
                 f"{NO_FLOW_QUEUES}"
             )
+        law = management.law(granted=False)
+        if law is not None and law.own:
+            raise TestbedError(
+                f"queue manager {name_of(management)}: the target {target} has no registers in "
+                f"P4Runtime, and its law needs {', '.join(law.own)}"
+            )
 
 
 def check_rates(target: str, topology: Topology, direction: Direction) -> None:
