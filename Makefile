@@ -207,20 +207,39 @@ tables: $(STAMPS)/stubs ## write the documentation's tables of queue managers an
 # --- For developers ------------------------------------------------------------
 
 .PHONY: fuzz
-FUZZED = $(if $(filter packets json p4runtime stf tcp recording mac,$(TARGET)),$(TARGET),packets)
+FUZZED_IN_RUST := packets json p4runtime stf tcp recording mac
+FUZZED_IN_PYTHON := experiment sweep population topology outcomes kept summary unit reproduction
+FUZZED = $(if $(filter $(FUZZED_IN_RUST) $(FUZZED_IN_PYTHON),$(TARGET)),$(TARGET),packets)
 MINUTES ?= 10
+FUZZ_LIMITS = -max_total_time=$$(($(MINUTES) * 60)) -timeout=25 -rss_limit_mb=2048 -print_final_stats=1
+fuzz: ## fuzz a target, such as TARGET=mac or TARGET=experiment, for MINUTES=10; experiments/fuzz and switch/fuzz list them
+	@$(MAKE) --no-print-directory $(if $(filter $(FUZZED),$(FUZZED_IN_PYTHON)),fuzz-python,fuzz-rust)
+
 # Where the fuzzer begins, from switch/fuzz, and the longest input.
 FUZZ_SEEDS_json = ../crates/v1model/tests/programs
 FUZZ_OPTIONS_json = -max_len=110000 -dict=json.dict
 FUZZ_OPTIONS_p4runtime = -max_len=65536
 FUZZ_SEEDS = $(or $(FUZZ_SEEDS_$(FUZZED)),seeds/$(FUZZED))
 FUZZ_OPTIONS = $(or $(FUZZ_OPTIONS_$(FUZZED)),-max_len=4096 -len_control=0)
+.PHONY: fuzz-rust
 # Needs cargo-fuzz; see switch/fuzz/README.md.
-fuzz: ## fuzz a target: TARGET=packets|json|p4runtime|stf|tcp|recording|mac MINUTES=10
+fuzz-rust:
 	@mkdir -p switch/fuzz/corpus/$(FUZZED)
 	@cd switch/fuzz && RUSTC_BOOTSTRAP=1 cargo fuzz run --fuzz-dir . $(FUZZED) \
-	    corpus/$(FUZZED) $(FUZZ_SEEDS) -- $(FUZZ_OPTIONS) \
-	    -max_total_time=$$(($(MINUTES) * 60)) -timeout=25 -rss_limit_mb=2048 -print_final_stats=1
+	    corpus/$(FUZZED) $(FUZZ_SEEDS) -- $(FUZZ_OPTIONS) $(FUZZ_LIMITS)
+
+# A folder of its own, so that set-up need not install what only the fuzzer needs.
+FUZZ_LIB := .venv-fuzz
+$(FUZZ_LIB)/.installed: requirements-fuzz.lock | packages
+	@rm -rf $(FUZZ_LIB)
+	@$(VENV)/bin/pip install --quiet --progress-bar off --no-deps --target $(FUZZ_LIB) --requirement requirements-fuzz.lock
+	@touch $@
+
+.PHONY: fuzz-python
+fuzz-python: $(FUZZ_LIB)/.installed
+	@mkdir -p experiments/fuzz/artifacts/$(FUZZED)
+	@PYTHONPATH=$(FUZZ_LIB) $(VENV)/bin/python experiments/fuzz/run.py $(FUZZED) $(FUZZ_LIMITS) \
+	    -max_len=1048576 -artifact_prefix=experiments/fuzz/artifacts/$(FUZZED)/
 
 .PHONY: lock
 lock: packages ## resolve pyproject.toml and requirements*.in into their .lock files

@@ -8,14 +8,18 @@ and the P4 build answer at once.
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from docsis_cli import (
     accept,
+    chaos,
     compare,
+    completion,
     config,
+    export,
     lab,
     live,
     measure,
@@ -41,11 +45,39 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Run a DOCSIS cable modem and a CMTS as P4 switches.",
 )
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from docsis_testbed import versions
+
+        typer.echo(versions.program())
+        raise typer.Exit
+
+
+@app.callback()
+def every_command(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            is_eager=True,
+            callback=_print_version,
+            help="Print the version, with the commit where there is one, and exit.",
+        ),
+    ] = False,
+) -> None:
+    """Takes the options that stand before a command."""
+    del version
+
+
 for command in (testbed.demo, testbed.run, testbed.stop, testbed.clean, testbed.report):
     app.command()(command)
 app.command()(sweep.sweep)
 app.command()(population.population)
 app.command()(compare.compare)
+app.command()(export.export)
+app.command()(chaos.chaos)
 app.command()(reproduce.reproduce)
 app.command("list")(listing.shipped)
 app.command()(snmp.snmp)
@@ -55,6 +87,7 @@ app.command()(testbed.shares)
 app.command()(measure.figures)
 app.command()(measure.bench)
 app.command()(measure.ptf)
+app.command()(completion.completion)
 # The controller has a command line of its own.
 app.command(
     add_help_option=False,
@@ -73,6 +106,7 @@ def main() -> None:
 
     The exit status is 3 where a run was made but nothing can be said of it.
     """
+    completion.prepare()
     try:
         app()
     except TestbedError as error:

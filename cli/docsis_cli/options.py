@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from docsis_cli.completion import tiers
+from docsis_testbed.captures import MOST_MIB
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import TOPOLOGIES
 
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
     from docsis_control.topology.models import Topology
     from docsis_experiments.repetition.making import Maker
     from docsis_experiments.stages.stage import Stage
+    from docsis_experiments.stages.views import Views
+    from docsis_testbed.own_commands import OwnCommand
 
 
 def named_or_file(argument: Path, sort: str) -> Path:
@@ -85,8 +90,8 @@ def stage(
     virtual: bool,
     seed: int | None,
     metrics_port: int | None = None,
-    pcap: Path | None = None,
-    trace: Path | None = None,
+    views: Views | None = None,
+    commands: Sequence[OwnCommand] = (),
 ) -> Stage:
     """Returns the stage on which the options have the runs played.
 
@@ -95,21 +100,21 @@ def stage(
         virtual: Whether time is virtual.
         seed: Seed of virtual time.
         metrics_port: Port of the controller's metrics, in real time.
-        pcap: Folder that gets captures of upstream channels.
-        trace: Folder that gets traces of switches.
+        views: What runs write so that they can be seen packet by packet.
+        commands: The user's own, in hosts.
 
     Raises:
         TestbedError: The options contradict each other, or the virtual world is not built.
     """
-    from docsis_experiments.stages.views import Views
+    from docsis_experiments.stages.views import NO_VIEWS
 
-    views = Views(captures=pcap, traces=trace)
+    seen = NO_VIEWS if views is None else views
     if not virtual:
         if seed is not None:
             raise TestbedError("--seed has no place here: only --virtual time has one")
         from docsis_experiments.stages.mininet.stage import MininetStage
 
-        return MininetStage(target.value, metrics_port, views=views)
+        return MininetStage(target.value, metrics_port, views=seen, commands=commands)
     if target is not Target.EMBEDDED:
         raise TestbedError(
             f"--target {target.value} has no place beside --virtual: {target.value} is a program "
@@ -120,9 +125,14 @@ def stage(
             "--metrics-port has no place beside --virtual: in virtual time nothing waits until "
             "somebody looks; leave one of the two out"
         )
+    if commands:
+        raise TestbedError(
+            "--command has no place beside --virtual: the hosts of virtual time run no programs; "
+            "leave one of the two out, or use --traffic"
+        )
     from docsis_experiments.stages.virtual.stage import DEFAULT_SEED, VirtualStage
 
-    return VirtualStage(DEFAULT_SEED if seed is None else seed, views=views)
+    return VirtualStage(DEFAULT_SEED if seed is None else seed, views=seen)
 
 
 def is_virtual(where: StageName | None, virtual: bool) -> bool:
@@ -206,9 +216,109 @@ def maker(
     return Repetitions(played, Store()), numbers
 
 
+def own_commands(given: Sequence[str] | None, file: Path | None) -> list[OwnCommand]:
+    """Returns the commands that the options name.
+
+    Raises:
+        TestbedError: One cannot be read.
+    """
+    from docsis_testbed.own_commands import from_argument
+
+    found = [from_argument(text) for text in given or ()]
+    if file is not None:
+        from docsis_testbed.command_files import load_commands
+
+        found += load_commands(file)
+    return found
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What the user says of a result beside how it is made.
+
+    Attributes:
+        output: The result's folder, or None for one of results/.
+        note: As the user gave it.
+    """
+
+    output: Path | None = None
+    note: str = ""
+
+    def checked(self) -> Kept:
+        """Returns the same with the note as it is kept.
+
+        Raises:
+            TestbedError: The folder cannot become a result's, or the note is too long.
+        """
+        from docsis_experiments.reports.folder import Destination
+        from docsis_experiments.reports.note import note_from
+
+        Destination(self.output).check()
+        return Kept(self.output, note_from(self.note))
+
+
+_OUTPUT: Final = "New or empty folder for the results; results/TIME-NAME unless given."
+OutputOption = Annotated[Path | None, typer.Option("--output", metavar="FOLDER", help=_OUTPUT)]
+OutputOrLogsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        metavar="FOLDER",
+        help=f"{_OUTPUT} Without a scenario: for the logs of controller and switches, which are "
+        "lost unless given.",
+    ),
+]
+NoteOption = Annotated[
+    str,
+    typer.Option("--note", metavar="TEXT", help="Keep this text with the results, in the report."),
+]
+TrafficOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--traffic",
+        metavar="FILE.yaml",
+        help="Play the traffic of this file beside the experiment's own.",
+    ),
+]
+CommandOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--command",
+        metavar="HOST=COMMAND",
+        help="In Mininet: run a program in a host or server, without a shell, and keep what it "
+        "prints; repeatable.",
+    ),
+]
+CommandsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--commands", metavar="FILE.yaml", help="In Mininet: run the commands of this file."
+    ),
+]
+PcapOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--pcap",
+        metavar="WHAT",
+        help="Capture frames: the name of a host, server, switch, interface of a switch or "
+        "upstream channel, or all; repeatable.",
+    ),
+]
+PcapMibOption = Annotated[
+    int,
+    typer.Option(
+        "--pcap-mib",
+        min=1,
+        max=MOST_MIB,
+        help="End the capture of a host, server or interface at this many MiB.",
+    ),
+]
 TopologyOption = Annotated[Path, typer.Option("--topology", help="Topology file (YAML).")]
 TierOption = Annotated[
-    str | None, typer.Option("--tier", help="Use this service tier instead of the topology's.")
+    str | None,
+    typer.Option(
+        "--tier", help="Use this service tier instead of the topology's.", autocompletion=tiers
+    ),
 ]
 QUEUE_MANAGER = "PRESET|FILE.yaml"
 """The metavariable of options that take a queue management."""

@@ -5,7 +5,23 @@ from __future__ import annotations
 
 import typer
 
+from docsis_control.project_files import INSTALLED
 from docsis_testbed import p4build, p4programs
+from docsis_testbed.errors import TestbedError
+
+
+def _need_clone() -> None:
+    """Refuse to go on where there are no sources that could be compiled or compared.
+
+    Raises:
+        TestbedError: pip installed this.
+    """
+    if INSTALLED:
+        raise TestbedError(
+            "the P4 sources that this command is about are in a clone of the project; clone the "
+            "project's repository, and run it there"
+        )
+
 
 app = typer.Typer(
     no_args_is_help=True, help="Compile the P4 programs, or check the committed output."
@@ -15,6 +31,7 @@ app = typer.Typer(
 @app.command()
 def build() -> None:
     """Compile p4src/ and the switch's test programs with the p4c on PATH; record manifests."""
+    _need_clone()
     manifest = p4build.build()
     for name in manifest["outputs_sha256"]:
         typer.echo(f"p4src/build/{name}")
@@ -25,5 +42,6 @@ def build() -> None:
 @app.command()
 def check() -> None:
     """Fail when p4src/build/ or a compiled test program does not match its source."""
+    _need_clone()
     typer.echo(p4build.check())
     typer.echo(p4programs.check())

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from docsis_cli.completion import populations
 from docsis_cli.options import StageName, is_virtual, named_or_file
 from docsis_cli.playing import (
     PlayedAtATimeOption,
@@ -33,6 +34,7 @@ def population(
         typer.Argument(
             metavar="POPULATION.yaml",
             help="Population file, or the name of one that docsis-p4 list shows.",
+            autocompletion=populations,
         ),
     ],
     stage: Annotated[

@@ -123,6 +123,10 @@ def reproduce(
         note=note,
     )
     request.check()
+    if stage is StageName.VIRTUAL and not kept:
+        from docsis_experiments.stages.virtual.module import check_built
+
+        check_built()
     if estimate:
         job.estimate(request, jobs=processes, console=_CONSOLE, bench=job.shipped())
         return

@@ -13,12 +13,14 @@ from rich.table import Table
 from rich.text import Text
 
 from docsis_cli.conditions import short
+from docsis_control.config.units import format_share
 from docsis_control.queue_managers.names import QueueManager
 from docsis_control.status.model import (
     Classifier,
     Counters,
     Device,
     Lateness,
+    Link,
     Scheduling,
     ServiceFlow,
     Status,
@@ -80,7 +82,7 @@ def render(status: Status, *, in_detail: bool = False) -> RenderableType:
         title.append(f"\nchannel {_mbps(up)} Mbit/s up, {_mbps(down)} Mbit/s down")
     many = len(status.modems) > _MANY and not in_detail
     tables = _summary(status) if many else _details(status)
-    return Group(title, *tables, _devices(status), *_lateness(status))
+    return Group(title, *tables, _devices(status), *_links(status), *_lateness(status))
 
 
 def _summary(status: Status) -> Iterator[RenderableType]:
@@ -256,6 +258,29 @@ def _devices(status: Status) -> RenderableType:
         (_device(device) for device in status.devices),
         left=2,
     )
+
+
+def _links(status: Status) -> Iterator[RenderableType]:
+    """Links of hosts and servers with loss or jitter, where there are any."""
+    told = [(device.name, link) for device in status.devices for link in device.links]
+    if told:
+        yield table(
+            "Links with loss or jitter",
+            "host|device|loss|jitter ms|lost from host|octets|lost to host|octets",
+            (_link(name, link) for name, link in told),
+            left=2,
+        )
+
+
+def _link(device: str, link: Link) -> Row:
+    lost = (
+        cell
+        for traffic in (link.lost_from_host, link.lost_to_host)
+        for cell in (
+            (_UNKNOWN, _UNKNOWN) if traffic is None else (str(traffic.packets), str(traffic.octets))
+        )
+    )
+    return link.name, device, format_share(link.loss_ppm), f"{link.jitter_ms:g}", *lost
 
 
 def _lateness(status: Status) -> Iterator[RenderableType]:

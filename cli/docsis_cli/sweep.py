@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from docsis_cli.completion import sweeps
 from docsis_cli.options import named_or_file
 from docsis_cli.playing import (
     PlayedAtATimeOption,
@@ -28,7 +29,9 @@ def sweep(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="SWEEP.yaml", help="Sweep file, or the name of one that docsis-p4 list shows."
+            metavar="SWEEP.yaml",
+            help="Sweep file, or the name of one that docsis-p4 list shows.",
+            autocompletion=sweeps,
         ),
     ],
     jobs: PlayedAtATimeOption = None,

@@ -12,14 +12,23 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from docsis_cli import completion
 from docsis_cli import live as live_page
 from docsis_cli.live import LiveOption, LivePortOption
 from docsis_cli.options import (
     DEFAULT_TOPOLOGY,
     QUEUE_MANAGER,
+    CommandOption,
+    CommandsOption,
     JobsOption,
+    Kept,
     MetricsPortOption,
+    NoteOption,
     Often,
+    OutputOption,
+    OutputOrLogsOption,
+    PcapMibOption,
+    PcapOption,
     RepeatOption,
     SeedOption,
     SeedsOption,
@@ -28,20 +37,24 @@ from docsis_cli.options import (
     TargetOption,
     TierOption,
     TopologyOption,
+    TrafficOption,
     VirtualOption,
     is_virtual,
     load,
     maker,
     management,
     named_or_file,
+    own_commands,
 )
 from docsis_cli.options import stage as stage_of
 from docsis_control.queue_managers.names import Preset
+from docsis_testbed.captures import DEFAULT_MIB
 from docsis_testbed.errors import TestbedError
-from docsis_testbed.paths import TOPOLOGIES
+from docsis_testbed.paths import RESULTS, TOPOLOGIES
 
 if TYPE_CHECKING:
     from docsis_experiments.experiment.loader import Loaded
+    from docsis_testbed.own_commands import OwnCommand
 
 _CONSOLE = Console()
 
@@ -73,6 +86,13 @@ def demo(
     seeds: SeedsOption = None,
     jobs: JobsOption = None,
     repeat: RepeatOption = None,
+    output: OutputOption = None,
+    note: NoteOption = "",
+    pcap: PcapOption = None,
+    pcap_mib: PcapMibOption = DEFAULT_MIB,
+    traffic: TrafficOption = None,
+    command: CommandOption = None,
+    commands: CommandsOption = None,
 ) -> None:
     """Play queue managers under load, one after the other, and write a report."""
     often = Often(seed=seed, seeds=seeds, jobs=jobs, repeat=repeat)
@@ -81,13 +101,23 @@ def demo(
             "--live has no place here: virtual time is over in seconds and has no registers that "
             "others could read; leave --virtual out"
         )
-    play = _player(target, often, virtual=virtual, metrics_port=metrics_port)
+    kept = Kept(output, note)
+    play = _player(
+        target,
+        often,
+        virtual=virtual,
+        kept=kept,
+        metrics_port=metrics_port,
+        pcap=pcap or (),
+        pcap_mib=pcap_mib,
+        commands=own_commands(command, commands),
+    )
     chosen = load(topology, tier)
     from docsis_control.config.errors import ConfigError
     from docsis_experiments.experiment.demo import demo as experiment
 
     try:
-        loaded = experiment(chosen, aqm or (), seconds)
+        loaded = _beside(experiment(chosen, aqm or (), seconds), traffic)
     except ConfigError as error:
         raise TestbedError(str(error)) from None
     if not live:
@@ -141,10 +171,12 @@ def shares(
     seeds: SeedsOption = None,
     jobs: JobsOption = None,
     repeat: RepeatOption = None,
+    output: OutputOption = None,
+    note: NoteOption = "",
 ) -> None:
     """Load every service flow at once, and fail when one does not get its configured share."""
     often = Often(seed=seed, seeds=seeds, jobs=jobs, repeat=repeat)
-    play = _player(target, often, virtual=virtual)
+    play = _player(target, often, virtual=virtual, kept=Kept(output, note))
     chosen = load(topology, tier)
     from docsis_control.config.errors import ConfigError
     from docsis_control.modem_config.provisioned import Direction
@@ -169,7 +201,10 @@ def run(
     context: typer.Context,
     scenario: Annotated[
         Path | None,
-        typer.Argument(help="Scenario file (YAML), or the name of one that docsis-p4 list shows."),
+        typer.Argument(
+            help="Scenario file (YAML), or the name of one that docsis-p4 list shows.",
+            autocompletion=completion.scenarios,
+        ),
     ] = None,
     only: Annotated[
         list[str] | None,
@@ -187,6 +222,7 @@ def run(
             metavar=QUEUE_MANAGER,
             help="Queue manager of the upstream service flows: a file with its parameters, or one "
             f"of {', '.join(Preset)}.",
+            autocompletion=completion.queue_managers,
         ),
     ] = Preset.DOCSIS_PIE.value,
     downstream_aqm: Annotated[
@@ -195,6 +231,7 @@ def run(
             "--downstream-aqm",
             metavar=QUEUE_MANAGER,
             help="Queue manager of the downstream service flows; they keep their own otherwise.",
+            autocompletion=completion.queue_managers,
         ),
     ] = None,
     metrics_port: MetricsPortOption = None,
@@ -221,14 +258,8 @@ def run(
     seeds: SeedsOption = None,
     jobs: JobsOption = None,
     repeat: RepeatOption = None,
-    pcap: Annotated[
-        Path | None,
-        typer.Option(
-            "--pcap",
-            metavar="FOLDER",
-            help="With a scenario: capture the upstream channels, into RUN/CHANNEL.pcap there.",
-        ),
-    ] = None,
+    pcap: PcapOption = None,
+    pcap_mib: PcapMibOption = DEFAULT_MIB,
     trace: Annotated[
         Path | None,
         typer.Option(
@@ -237,6 +268,20 @@ def run(
             help="With a scenario: trace the switches' packets, into RUN/DEVICE.txt there.",
         ),
     ] = None,
+    seconds: Annotated[
+        float | None,
+        typer.Option(
+            "--seconds",
+            min=1,
+            max=3600,
+            help="With a scenario: how long each run is measured, instead of the file's time.",
+        ),
+    ] = None,
+    traffic: TrafficOption = None,
+    command: CommandOption = None,
+    commands: CommandsOption = None,
+    output: OutputOrLogsOption = None,
+    note: NoteOption = "",
 ) -> None:
     """Play a scenario beside its published figures, or start the system for you to use."""
     if scenario is not None:
@@ -256,12 +301,28 @@ def run(
             _refuse(context, "pcap", "trace", because="of many seeds nothing but outcomes is kept")
         if repeat is not None:
             _refuse(context, "pcap", "trace", because="each repetition would write the same files")
-        _run_scenario(scenario, target, often, in_virtual_time, only or [], pcap=pcap, trace=trace)
+        play = _player(
+            target,
+            often,
+            virtual=in_virtual_time,
+            kept=Kept(output, note),
+            pcap=pcap or (),
+            pcap_mib=pcap_mib,
+            trace=trace,
+            commands=own_commands(command, commands),
+        )
+        _run_scenario(scenario, play, only or [], seconds, traffic)
         return
     _refuse(context, "only", because="there is no scenario")
     because = "Mininet's command line waits for you, and virtual time does not; give a scenario"
     _refuse(context, "virtual", "stage", "seed", "seeds", "jobs", because=because)
-    _refuse(context, "repeat", "pcap", "trace", because="there is no scenario")
+    _refuse(context, "repeat", "trace", "seconds", "traffic", because="there is no scenario")
+    if output is not None:
+        _refuse(context, "logs", because="--output keeps the logs, too; leave one of the two out")
+    else:
+        _refuse(context, "note", because="nothing is kept of this run; give --output, too")
+        _refuse(context, "pcap", because="captures need a folder; give --output, too")
+    kept = Kept(output, note).checked()
     loaded = load(topology, tier)
     from docsis_testbed import interactive
 
@@ -275,7 +336,11 @@ def run(
         console=_CONSOLE,
         metrics_port=metrics_port,
         restart=restart,
-        logs=logs,
+        logs=logs if output is None else output,
+        note=kept.note,
+        pcap=pcap or (),
+        pcap_mib=pcap_mib,
+        commands=own_commands(command, commands),
         beside=partial(live_page.beside_run, console=_CONSOLE, port=live_port if live else None),
     )
 
@@ -289,23 +354,33 @@ def _refuse(context: typer.Context, *names: str, because: str) -> None:
 
 def _run_scenario(
     file: Path,
-    target: Target,
-    often: Often,
-    virtual: bool,
+    play: Callable[[Loaded, Sequence[str]], Path],
     only: list[str],
-    *,
-    pcap: Path | None,
-    trace: Path | None,
+    seconds: float | None,
+    traffic: Path | None,
 ) -> None:
-    play = _player(target, often, virtual=virtual, pcap=pcap, trace=trace)
     from docsis_control.config.errors import ConfigError
+    from docsis_experiments.experiment.altered import measured_for
     from docsis_experiments.experiment.loader import load as load_scenario
 
     try:
-        loaded = load_scenario(named_or_file(file, "scenarios"))
+        as_asked = load_scenario(
+            named_or_file(file, "scenarios"),
+            change=lambda one: one if seconds is None else measured_for(one, seconds),
+        )
+        loaded = _beside(as_asked, traffic)
     except ConfigError as error:
         raise TestbedError(str(error)) from None
     play(loaded, only)
+
+
+def _beside(loaded: Loaded, traffic: Path | None) -> Loaded:
+    """Returns the experiment with the traffic of a file, if there is one, beside its own."""
+    if traffic is None:
+        return loaded
+    from docsis_experiments.experiment.extra_traffic import with_traffic
+
+    return with_traffic(loaded, traffic)
 
 
 def _player(
@@ -313,40 +388,73 @@ def _player(
     often: Often,
     *,
     virtual: bool,
+    kept: Kept,
     metrics_port: int | None = None,
-    pcap: Path | None = None,
+    pcap: Sequence[str] = (),
+    pcap_mib: int = DEFAULT_MIB,
     trace: Path | None = None,
+    commands: Sequence[OwnCommand] = (),
 ) -> Callable[[Loaded, Sequence[str]], Path]:
     """Returns the function that plays an experiment, once or many times, as the options say.
 
     It takes the experiment and the labels of the runs to play; without labels it plays all.
 
     Raises:
-        TestbedError: The options contradict each other; nothing heavy has been loaded by then.
+        TestbedError: The options contradict each other, or the results cannot go where they say;
+            nothing heavy has been loaded by then.
     """
+    kept = kept.checked()
     many = maker(target, often, virtual=virtual, metrics_port=metrics_port)
     if many is not None:
+        if pcap:
+            raise TestbedError(
+                "--pcap has no place beside --seeds or --repeat: captures are of a run that is "
+                "made once; leave one of the two out"
+            )
+        if commands:
+            raise TestbedError(
+                "--command has no place beside --seeds or --repeat: commands are of a run that is "
+                "made once; leave one of the two out"
+            )
         made_by, numbers = many
 
         def repeatedly(loaded: Loaded, only: Sequence[str]) -> Path:
             from docsis_experiments.repetition import job
 
-            return job.run(loaded, maker=made_by, numbers=numbers, only=only, console=_CONSOLE)
+            return job.run(
+                loaded,
+                maker=made_by,
+                numbers=numbers,
+                only=only,
+                console=_CONSOLE,
+                output=kept.output,
+                note=kept.note,
+            )
 
         return repeatedly
+    from docsis_experiments.stages.views import Views
+
+    views = Views(tuple(pcap), pcap_mib, trace, kept.output or RESULTS)
     played = stage_of(
         target,
         virtual=virtual,
         seed=often.seed,
         metrics_port=metrics_port,
-        pcap=pcap,
-        trace=trace,
+        views=views,
+        commands=commands,
     )
 
     def once(loaded: Loaded, only: Sequence[str]) -> Path:
         from docsis_experiments.repetition.once import run as run_once
 
-        return run_once(loaded, stage=played, only=only, console=_CONSOLE)
+        return run_once(
+            loaded,
+            stage=played,
+            only=only,
+            console=_CONSOLE,
+            output=kept.output,
+            note=kept.note,
+        )
 
     return once
 
@@ -394,10 +502,12 @@ def schema(
     from docsis_control.topology import schema as config
     from docsis_experiments.acceptance import figures as closed_loop
     from docsis_experiments.acceptance.referee import data as referee
+    from docsis_experiments.experiment import extra_traffic
     from docsis_experiments.experiment import schema as scenarios
     from docsis_experiments.populations import schema as populations
     from docsis_experiments.reports import document
     from docsis_experiments.sweeps import schema as sweeps
+    from docsis_testbed import command_files
 
     schemas = {
         **config.json_schemas(),
@@ -405,6 +515,8 @@ def schema(
         "queue-manager": queue_managers.json_schema(),
         "figures": document.schema("figures"),
         "scenario": scenarios.json_schema(),
+        "traffic": extra_traffic.json_schema(),
+        "commands": command_files.json_schema(),
         "sweep": sweeps.json_schema(),
         "sweep-summary": document.schema("sweep"),
         "population": populations.json_schema(),

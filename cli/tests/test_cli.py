@@ -119,7 +119,8 @@ def test_help_lists_every_command() -> None:
     result = docsis_p4("--help")
     for command in (
         *("demo", "run", "stop", "clean", "ptf", "bench", "p4", "schema", "controller", "report"),
-        *("accept", "config", "compare", "list", "show", "shares", "sf", "sweep"),
+        *("accept", "config", "compare", "export", "list", "show", "shares", "sf", "sweep"),
+        "completion",
     ):
         assert f"  {command} " in result.stdout
 
@@ -129,6 +130,7 @@ def test_schemas_are_written(tmp_path: Path) -> None:
     assert result.returncode == 0
     assert sorted(p.name for p in tmp_path.iterdir()) == [
         "closed-loop.schema.json",
+        "commands.schema.json",
         "comparison.schema.json",
         "figures.schema.json",
         "modem.schema.json",
@@ -147,6 +149,7 @@ def test_schemas_are_written(tmp_path: Path) -> None:
         "sweep.schema.json",
         "tier.schema.json",
         "topology.schema.json",
+        "traffic.schema.json",
     ]
     assert json.loads((tmp_path / "topology.schema.json").read_text())["type"] == "object"
 

@@ -34,7 +34,11 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "bin").mkdir()
     program = tmp_path / "bin" / "docsis-p4"
     program.write_text(PROGRAM.format(python=sys.executable, results=str(tmp_path / "results")))
-    program.chmod(0o755)
+    python = tmp_path / "bin" / "python"
+    # Not a link, which would not find the environment's packages.
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    for file in (program, python):
+        file.chmod(0o755)
     return tmp_path
 
 

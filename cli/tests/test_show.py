@@ -25,6 +25,7 @@ from docsis_control.queue_managers.names import Preset, QueueManager
 from docsis_control.queue_managers.presets import PRESETS
 from docsis_control.status.model import (
     Lateness,
+    Link,
     Scheduling,
     Status,
     Traffic,
@@ -153,6 +154,18 @@ def test_suppressed_acknowledgements_are_shown(rule: str, in_force: bool, line: 
 def test_frames_that_a_switch_lost_inside_are_told() -> None:
     said = "SFID 1 lost frames inside the switch; its backlog was made right 2 times."
     assert said in text_of(STATUS)
+
+
+def test_lossy_links_are_shown() -> None:
+    link = Link(
+        name="cpe1", port=2, loss_ppm=5_000, jitter_ms=2.5,
+        lost_from_host=Traffic(packets=7, octets=700), lost_to_host=None,
+    )  # fmt: skip
+    modem, *others = STATUS.devices
+    devices = (dataclasses.replace(modem, links=(link,)), *others)
+    lines = text_of(dataclasses.replace(STATUS, devices=devices), width=100)
+    assert "cpe1 cm1 0.5 % 2.5 7 700 ? ?" in lines
+    assert not any("Links with loss" in line for line in text_of(STATUS))
 
 
 @pytest.mark.parametrize(

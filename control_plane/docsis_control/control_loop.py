@@ -12,7 +12,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Protocol
 
 from docsis_control.law.service_flows import Observation
 from docsis_control.p4rt.errors import ConnectionLost
@@ -20,10 +20,16 @@ from docsis_control.plan import CONTROL_INTERVAL_US, ServiceFlow
 from docsis_control.priority import raise_thread
 from docsis_control.recording import DeviceRecord
 from docsis_control.running import Controlled
-from docsis_control.state.control_header import SwitchClock
 from docsis_control.turn import Turn
 
 INTERVAL_NS: Final = CONTROL_INTERVAL_US * 1000
+
+
+class AtTimes(Protocol):
+    """A switch's clock; see `state.control_header.SwitchClock`."""
+
+    def at(self, monotonic_ns: int) -> int:
+        """The switch's time at a CLOCK_MONOTONIC time: microseconds, at least 1."""
 
 
 class ControlLoop:
@@ -39,7 +45,7 @@ class ControlLoop:
     """
 
     def __init__(
-        self, controlled: Controlled, turn: Turn, clock: SwitchClock, record: DeviceRecord
+        self, controlled: Controlled, turn: Turn, clock: AtTimes, record: DeviceRecord
     ) -> None:
         """Args: what it controls, whose turn it is, the switch's clock, and where it reports to."""
         self.controlled = controlled

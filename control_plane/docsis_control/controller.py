@@ -4,7 +4,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from docsis_control.config.models import KeyedError
@@ -15,6 +15,7 @@ from docsis_control.options import Options
 from docsis_control.p4rt.pipeline import load_pipeline
 from docsis_control.plan import Deployment
 from docsis_control.provisioning import deploy
+from docsis_control.reach import Reach
 from docsis_control.recording import DeviceRecord
 
 _LOG: Final = logging.getLogger(__name__)
@@ -30,8 +31,18 @@ class Controller:
         ready: Set when every device has been provisioned once.
     """
 
-    def __init__(self, deployment: Deployment, options: Options | None = None) -> None:
+    def __init__(
+        self,
+        deployment: Deployment,
+        options: Options | None = None,
+        reaches: Mapping[str, Reach] | None = None,
+    ) -> None:
         """Loads the programs.
+
+        Args:
+            deployment: What is deployed.
+            options: How to run.
+            reaches: The way to a device, by its name, where that is not the network.
 
         Raises:
             PipelineError: A compiled program cannot be used.
@@ -43,7 +54,9 @@ class Controller:
         }
         self.deployment = deployment
         self.devices = {
-            plan.name: DeviceController(plan, pipelines[plan.role], options)
+            plan.name: DeviceController(
+                plan, pipelines[plan.role], options, (reaches or {}).get(plan.name)
+            )
             for plan in deployment.devices
         }
         self.records: dict[str, DeviceRecord] = {

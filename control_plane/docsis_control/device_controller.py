@@ -4,7 +4,6 @@
 import asyncio
 import logging
 import secrets
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -13,31 +12,37 @@ import grpc
 
 from docsis_control.bmv2.client import QueuesError, set_queues
 from docsis_control.bmv2.queues import port_queues
-from docsis_control.control_loop import ControlLoop
 from docsis_control.dynamic.device_change import NotApplied
-from docsis_control.http2 import Calls
 from docsis_control.law.service_flows import DeviceLaw, Observation
 from docsis_control.mac.channel_state import METHOD, request
 from docsis_control.options import Options
-from docsis_control.p4rt.connection import Connection
-from docsis_control.p4rt.errors import ConnectionLost, NotPrimaryError, P4RuntimeError
+from docsis_control.p4rt.errors import (
+    ConnectionLost,
+    ElectionIdInUseError,
+    NotPrimaryError,
+    P4RuntimeError,
+)
 from docsis_control.p4rt.pipeline import Pipeline
-from docsis_control.plan import DevicePlan, Role, ServiceFlow
+from docsis_control.p4rt.primary import Primary
+from docsis_control.plan import DevicePlan, ServiceFlow
+from docsis_control.reach import LearningClock, Loop, LoopEntrance, NetworkReach, Reach
 from docsis_control.recording import DeviceRecord
 from docsis_control.running import Controlled, RunningPlan, push
 from docsis_control.state.access import StateAccess
-from docsis_control.state.control_header import ControlHeader, SwitchClock
+from docsis_control.state.control_header import ControlHeader
 from docsis_control.state.counters import CounterReadings
 from docsis_control.state.probe import probe_state_access
-from docsis_control.state.registers import TICK_TIMEOUT
-from docsis_control.tm.client import QueueCounters, TrafficManager
+from docsis_control.tm.client import Counted, QueueCounters, TrafficManager
 from docsis_control.tm.lateness import Lateness
+from docsis_control.tm.links import LinkCounters
 from docsis_control.turn import Turn
 
 _BACK_OFF_FIRST: Final = 0.05
-_BACK_OFF_START: Final = 0.25
-"""Longest pause while a device has yet to answer, seconds; afterwards it is the longest."""
-_BACK_OFF_LONGEST: Final = 2.0
+_BACK_OFF_LONGEST: Final = 0.25
+"""Longest pause between two attempts to connect, seconds: however long a device was away, it has
+its plan and its control loop within a second of being back."""
+_IN_USE_SECONDS: Final = 3.0
+"""How long a device may take to learn that an earlier connection with the election id is over."""
 CLOCK_INTERVAL: Final = 10.0
 """Seconds after which the switch's clock is learned anew."""
 _NO_CHANNELS: Final = (grpc.StatusCode.UNIMPLEMENTED, grpc.StatusCode.FAILED_PRECONDITION)
@@ -55,11 +60,11 @@ class _Session:
         calls: The control loop's connection.
     """
 
-    connection: Connection
-    clock: SwitchClock
+    connection: Primary
+    clock: LearningClock
     running: RunningPlan
-    loop: ControlLoop | None = None
-    calls: Calls | None = None
+    loop: Loop | None = None
+    calls: LoopEntrance | None = None
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,7 @@ class Observed:
         counters: By index of the service flow.
         queues: As the control law sees them.
         traffic: What the traffic manager counted, by port and queue, as far as the target tells.
+        links: What the links of its ports did to frames, by port, as far as the target tells.
         lateness: How late the device ran what was due; None where it does not tell.
     """
 
@@ -78,6 +84,7 @@ class Observed:
     counters: CounterReadings
     queues: Observation
     traffic: Mapping[tuple[int, int], QueueCounters]
+    links: Mapping[int, LinkCounters]
     lateness: Lateness | None
 
 
@@ -91,13 +98,21 @@ class DeviceController:
         address: host:port or unix:PATH of its P4Runtime server.
     """
 
-    def __init__(self, plan: DevicePlan, pipeline: Pipeline, options: Options) -> None:
+    def __init__(
+        self,
+        plan: DevicePlan,
+        pipeline: Pipeline,
+        options: Options,
+        reach: Reach | None = None,
+    ) -> None:
+        """Args: its plan and program, how to run, and the way to it: the network unless given."""
         self.plan = plan
         self.ready = asyncio.Event()
         self.record = DeviceRecord([flow.index for flow in plan.service_flows])
         self._pipeline = pipeline
         self._options = options
-        self.address = options.addresses.get(plan.name, plan.address)
+        self._reach = reach or NetworkReach(options.addresses.get(plan.name, plan.address))
+        self.address = self._reach.address
         self._thrift = options.thrift.get(plan.name)
         self._law = DeviceLaw(plan.service_flows)
         # The mark that the device's pipeline got when everything was pushed.
@@ -112,16 +127,24 @@ class DeviceController:
     @property
     def looped(self) -> bool:
         """Whether there is a control loop: to manage queues, or to observe the modems'."""
-        return bool(self.plan.managed_service_flows) or self.plan.role is Role.CABLE_MODEM
+        return self.plan.looped
+
+    @property
+    def provisioned(self) -> bool:
+        """Whether the device has its plan now, and the connection to it stands."""
+        return self._session is not None and not self._session.connection.lost.done()
 
     async def run(self) -> None:
         """Runs until it is cancelled; see `Controller.run`."""
-        give_up = time.monotonic() + self._options.connect_timeout
+        # Of the event loop, which need not be the machine's.
+        now = asyncio.get_running_loop().time
+        give_up = now() + self._options.connect_timeout
+        in_use_until: float | None = None
         back_off = _BACK_OFF_FIRST
         while True:
             try:
-                async with Connection(
-                    self.address, self.plan.device_id, self._options.election_id
+                async with self._reach.connection(
+                    self.plan, self._options.election_id
                 ) as connection:
                     plan = self.plan
                     session = await self._provision(connection)
@@ -139,8 +162,16 @@ class DeviceController:
                         await self._control(session)
                     finally:
                         self._session = None
+                    in_use_until = None
+            except ElectionIdInUseError:
+                # The device may not know yet that an earlier connection of this controller, or of
+                # one that was killed, is over.
+                in_use_until = in_use_until or now() + _IN_USE_SECONDS
+                if now() >= in_use_until:
+                    raise
             except ConnectionLost as lost:
-                if not self.ready.is_set() and time.monotonic() >= give_up:
+                in_use_until = None
+                if not self.ready.is_set() and now() >= give_up:
                     raise ConnectionLost(
                         f"{self.plan.name}: no switch answers at {self.address} ({lost}); "
                         "start it, or give its address with --address"
@@ -148,8 +179,7 @@ class DeviceController:
                 if self.ready.is_set() and back_off == _BACK_OFF_FIRST:
                     _LOG.warning("%s: lost: %s; trying again", self.plan.name, lost)
             await asyncio.sleep(back_off)
-            longest = _BACK_OFF_LONGEST if self.ready.is_set() else _BACK_OFF_START
-            back_off = min(2 * back_off, longest)
+            back_off = min(2 * back_off, _BACK_OFF_LONGEST)
 
     async def observe(self) -> Observed | None:
         """Reads the device's counters and queues; None while it does not answer.
@@ -163,12 +193,13 @@ class DeviceController:
         try:
             flows, seen = await self._look(session)
             counters = session.running.counters
-            counted: Mapping[tuple[int, int], QueueCounters] = {}
+            counted = Counted({}, {})
             late: Lateness | None = None
             if self.record.traffic_manager:
                 counted = await TrafficManager(session.connection).counted()
                 late = await TrafficManager(session.connection).lateness()
-            return Observed(flows, await counters.read(), seen, counted, late)
+            read = await counters.read()
+            return Observed(flows, read, seen, counted.queues, counted.links, late)
         except ConnectionLost:
             return None
         except P4RuntimeError:
@@ -246,6 +277,9 @@ class DeviceController:
             if session.loop is not None:
                 session.loop.controlled = self._controlled(session)
             self._changed.set()
+            if session.running.untidy or self._session is not session:
+                # Another session may have begun with the old plan.
+                self._push_again(f"{plan.name} went away while it was changed")
         try:
             # Updates of the law need not wait for it.
             await self._set_queues(session.running)
@@ -274,10 +308,10 @@ class DeviceController:
         if self._session is not None:
             self._session.connection.abandon(why)
 
-    async def _provision(self, connection: Connection) -> _Session:
+    async def _provision(self, connection: Primary) -> _Session:
         """Pushes everything, unless the device still has it all from before."""
         control = ControlHeader(connection, self._pipeline)
-        clock = SwitchClock(control)
+        clock = self._reach.clock(control)
         if self._cookie is not None and await self._still_provisioned(connection):
             access = await self._access(connection, control, clock)
             await clock.learn()
@@ -327,7 +361,7 @@ class DeviceController:
         except QueuesError as error:
             raise QueuesError(f"{self.plan.name}: {error}") from None
 
-    async def _still_provisioned(self, connection: Connection) -> bool:
+    async def _still_provisioned(self, connection: Primary) -> bool:
         """Whether only the connection was lost, not the switch's state."""
         try:
             return await connection.pipeline_cookie() == self._cookie
@@ -337,7 +371,7 @@ class DeviceController:
             return False
 
     async def _access(
-        self, connection: Connection, control: ControlHeader, clock: SwitchClock
+        self, connection: Primary, control: ControlHeader, clock: LearningClock
     ) -> StateAccess:
         access = await probe_state_access(
             connection,
@@ -353,8 +387,8 @@ class DeviceController:
         """Runs the control loop until the connection is lost."""
         connection = session.connection
         await self._wait_until_looped(connection)
-        session.calls = calls = Calls(self.address, TICK_TIMEOUT)
-        loop = ControlLoop(self._controlled(session), self._turn, session.clock, self.record)
+        session.calls = calls = self._reach.entrance()
+        loop = self._reach.loop(self._controlled(session), self._turn, session.clock, self.record)
         learning = asyncio.create_task(self._keep_clock(session))
         loop.start(f"loop {self.plan.name}")
         session.loop = loop
@@ -380,7 +414,7 @@ class DeviceController:
         assert session.calls is not None
         return session.running.controlled(session.calls)
 
-    async def _wait_until_looped(self, connection: Connection) -> None:
+    async def _wait_until_looped(self, connection: Primary) -> None:
         """Until there is something to manage; nothing is, on a CMTS without AQM.
 
         Raises:
@@ -389,12 +423,15 @@ class DeviceController:
         while not self.looped:
             self._changed.clear()
             changed = asyncio.ensure_future(self._changed.wait())
-            await asyncio.wait((changed, connection.lost), return_when=asyncio.FIRST_COMPLETED)
-            changed.cancel()
+            try:
+                await asyncio.wait((changed, connection.lost), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                # Whoever is cancelled leaves no task behind, either.
+                changed.cancel()
             connection.check()
 
     @staticmethod
-    async def _prefer_loss(connection: Connection) -> None:
+    async def _prefer_loss(connection: Primary) -> None:
         """A call to a switch that just restarted is refused before the old stream's end is seen."""
         await asyncio.wait((connection.lost,), timeout=1.0)
         connection.check()

@@ -44,6 +44,10 @@ class ControllerError(Exception):
     """No controller answers; the message says why and what to do."""
 
 
+class UnansweredError(ControllerError):
+    """The controller may have heard the request, and has not answered it."""
+
+
 def default_folder() -> Path:
     """The testbed's folder for root, the user's runtime folder for others."""
     user = os.geteuid()
@@ -257,13 +261,13 @@ def _exchange(path: Path, request: bytes) -> bytes:
                 if len(data) > _LARGEST:
                     raise ControllerError(f"{path}: answers with more than {_LARGEST} bytes")
     except TimeoutError:
-        raise ControllerError(
+        raise UnansweredError(
             f"{path}: the controller does not answer within {_SECONDS:.0f} s"
         ) from None
     except ConnectionRefusedError:
         raise
     except OSError as error:
-        raise ControllerError(
+        raise UnansweredError(
             f"{path}: the controller ended or refuses: {error.strerror or error}"
         ) from None
     return bytes(data)

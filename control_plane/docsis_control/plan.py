@@ -200,6 +200,8 @@ class PortSettings:
         rate: bit/s that it sends at the most; 0 is no limit.
         framing: What carries its frames, and is what the rate counts; None: nothing.
         loops_back: Whether what leaves there comes from there again; it has no interface.
+        jitter_ns: Most that a frame takes longer, each way, nanoseconds.
+        loss_ppm: Frames of a million that the port's link loses, each way.
     """
 
     port: int
@@ -207,6 +209,8 @@ class PortSettings:
     rate: int = 0
     framing: Framing | None = None
     loops_back: bool = False
+    jitter_ns: int = 0
+    loss_ppm: int = 0
 
     @property
     def burst(self) -> int:
@@ -274,6 +278,11 @@ class DevicePlan:
     def managed_service_flows(self) -> tuple[ServiceFlow, ...]:
         """The service flows on which the control law runs."""
         return tuple(flow for flow in self.service_flows if flow.controlled)
+
+    @property
+    def looped(self) -> bool:
+        """Whether there is a control loop: to manage queues, or to observe the modems'."""
+        return bool(self.managed_service_flows) or self.role is Role.CABLE_MODEM
 
 
 @dataclass(frozen=True)

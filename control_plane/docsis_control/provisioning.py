@@ -41,7 +41,7 @@ from docsis_control.queue_managers.management import QueueManagement
 from docsis_control.queue_managers.names import Preset
 from docsis_control.queue_managers.presets import resolve
 from docsis_control.tables import TableEntry
-from docsis_control.topology.models import Host, Server, Topology
+from docsis_control.topology.models import Host, Link, Server, Topology
 from docsis_control.topology.services import check_reservations, configuration_of, service_of
 
 CLASSIFIER_ENTRIES: Final = 8192
@@ -266,15 +266,22 @@ def _device(
         neighbours={port: host.name for port, host in hosts},
         ports=(
             rf,
-            *(
-                PortSettings(port, host.round_trip_time if isinstance(host, Server) else 0)
-                for port, host in hosts
-            ),
+            *(_host_port(port, host) for port, host in hosts),
             *_loops(topology, role),
         ),
         groups=tuple(bridge.groups()),
         lasting=(*lasting_entries(), *bridge.entries()),
         parts=parts,
+    )
+
+
+def _host_port(port: int, host: Host) -> PortSettings:
+    link = host.link or Link()
+    return PortSettings(
+        port,
+        host.round_trip_time if isinstance(host, Server) else 0,
+        jitter_ns=link.jitter,
+        loss_ppm=link.loss,
     )
 
 

@@ -61,6 +61,8 @@ class RunningPlan:
         traffic_manager: Whether the device has docsis.tm.v1.
         uncertain: Whether the device may have anything between two plans, because a change failed
             on the way: it needs everything anew.
+        untidy: Whether a change is made and the device went away before it had given back what
+            only the old plan needs: it needs everything anew, too.
     """
 
     def __init__(
@@ -77,7 +79,7 @@ class RunningPlan:
         self.plan = plan
         self.access = access
         self.law = law
-        self.uncertain = False
+        self.uncertain = self.untidy = False
         self._device = device
         self._pipeline = pipeline
         self.traffic_manager = traffic_manager
@@ -121,6 +123,7 @@ class RunningPlan:
             in_force = await change.apply(counters)
         finally:
             self.uncertain = self.uncertain or change.uncertain
+            self.untidy = self.untidy or change.untidy
         law = DeviceLaw(plan.service_flows)
         law.follow(self.law)
         self.plan, self.law, self.counters = plan, law, counters

@@ -113,6 +113,7 @@ class FakeSwitch:
         # Frames and bytes that rates made wait, by queue; of the others it does not tell.
         self.delayed: dict[int, tuple[int, int]] = {}
         self.suppressed: dict[int, tuple[int, int]] = {}
+        self.lost_from: dict[int, tuple[int, int]] = {}
         self.primary = 0
 
     @property
@@ -244,6 +245,10 @@ class FakeSwitch:
 
     async def _tm_get(self, request: Any, context: Any) -> Any:
         response = tm.GetResponse(now_ns=self.now_us * 1000 + 7)
+        for port in self.traffic_manager.ports:
+            link = response.ports.add(config=port)
+            frames, octets = self.lost_from.get(port.port, (0, 0))
+            link.receive_lost.frames, link.receive_lost.bytes = frames, octets
         for flow in self.traffic_manager.service_flows:
             state = response.service_flows.add(
                 config=flow, sustained_tokens=flow.initial_tokens * 8_000_000 - 5

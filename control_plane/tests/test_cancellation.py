@@ -13,6 +13,7 @@ from finsy.proto import p4r
 
 from docsis_control.p4rt.connection import Connection
 from docsis_control.p4rt.entities import bitstring
+from docsis_control.p4rt.errors import ConnectionLost
 from docsis_control.p4rt.pipeline import Pipeline
 from docsis_control.state.control_header import ControlHeader, Operation
 
@@ -73,3 +74,16 @@ async def test_arbitration_does_not_undo_a_cancellation(
             await opening
     finally:
         await connection.close()
+
+
+async def test_a_call_behind_the_end_of_a_connection_finds_it_lost(
+    make_switch: Any, pipelines: dict[str, Pipeline]
+) -> None:
+    """grpc.aio has an error of its own for that, which nobody expects of a device."""
+    switch = await make_switch(pipelines["cm"], 1)
+    async with Connection(switch.address, 1) as connection:
+        pass
+    with pytest.raises(ConnectionLost, match="was closed"):
+        await connection.pipeline_cookie()
+    with pytest.raises(ConnectionLost, match="was closed"):
+        await connection.read([p4r.Entity(table_entry=p4r.TableEntry())])

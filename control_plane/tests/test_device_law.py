@@ -184,3 +184,19 @@ def test_to_look_changes_nothing() -> None:
 def test_a_device_without_service_flows() -> None:
     settings, seen = DeviceLaw([]).update(readings(1, enqueued_bytes=[]), 1)
     assert len(settings.drop_prob) == len(seen.qdelay) == 0
+
+
+def test_behind_a_mac_the_tokens_for_what_waits_are_spent() -> None:
+    """They go with the request, though the pipeline's register counts frames that left."""
+    flows = [flow(1, DocsisPie()), flow(2, DocsisPie(), granted=True)]
+    backlog = [50_000, 50_000]
+    # A burst that is left, the outstanding requests of a modem that uses its rate, and nothing.
+    for tokens, left in ((400_000, 350_000), (10_000, 0), (0, 0)):
+        seen = DeviceLaw(flows).observe(
+            readings(1, enqueued_bytes=backlog, msr_tokens=[tokens * 8_000_000] * 2)
+        )
+        assert seen.msr_tokens.tolist() == [tokens, left]
+        # RFC 8034, A.3, with the tokens that are left.
+        at_peak = [min(50_000, each) for each in (tokens, left)]
+        expected = [each * 8 / 25e6 + (50_000 - each) * 8 / 20e6 for each in at_peak]
+        assert seen.qdelay == pytest.approx(expected)

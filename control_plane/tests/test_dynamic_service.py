@@ -544,6 +544,48 @@ async def test_a_device_lost_in_a_change_gets_what_it_had(
         await system.controller.change(MODEM, [ADD, SELECT])
 
 
+async def test_a_connection_that_is_closed_in_a_change_is_made_good(
+    running: Any, until: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Undoing cannot even be asked for: what the queues have used to stay, for good."""
+    async with running() as system:
+        before = everything(system)
+
+        async def closed(
+            connection: Connection, updates: Any, what: Any = (), *, atomic: bool = False
+        ) -> None:
+            await connection.close()
+            raise ConnectionLost("Write: the server closed the connection")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Connection, "write", closed)
+            with pytest.raises(NotApplied, match="it gets what it had before"):
+                await system.controller.change(MODEM, [ADD, SELECT])
+        await until(lambda: system.modem.pushes == 2 and system.record.reconnects == 1)
+        assert everything(system) == before
+
+
+async def test_a_device_lost_behind_a_change_has_no_queue_too_many(
+    running: Any, until: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running() as system:
+        await system.controller.change(MODEM, [ADD])
+        change = TrafficManager.change
+
+        async def lost(manager: TrafficManager, settings: Any, removed: Any = ()) -> None:
+            if removed:
+                raise ConnectionLost("Configure: no answer within 1 s")
+            await change(manager, settings, removed)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(TrafficManager, "change", lost)
+            after, _ = await system.controller.change(MODEM, [Change(Action.DELETE, UP, 9)])
+        assert len(after.device(Role.CABLE_MODEM).service_flows) == 1
+        await until(lambda: system.modem.pushes == 2 and system.record.reconnects == 1)
+        assert sorted(queues(system.modem)) == [1]
+        assert system.controller.deployment is after
+
+
 async def test_a_queue_that_stays_is_no_failure(
     running: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -29,22 +29,29 @@ from docsis_control.metrics.families import families
 from docsis_control.p4rt.errors import P4RuntimeError
 from docsis_control.priority import lower_thread, paced
 from docsis_control.status.collect import Collector as StatusMaker
-from docsis_control.status.model import Lateness, Status, decode
+from docsis_control.status.model import Lateness, Link, Status, Traffic, decode
 
 LATENESS = Lateness(
     events=120_000, p50_ms=0.004, p99_ms=0.125, max_ms=2.5, bound_ms=20.0, jumps=1, jumped_ms=3.5
 )
 
+LINK = Link(
+    name="cpe1", port=2, loss_ppm=5_000, jitter_ms=0,
+    lost_from_host=Traffic(packets=7, octets=700), lost_to_host=None,
+)  # fmt: skip
+
 
 def _status() -> Status:
-    """The document of the other tests, with one switch that tells how late it is, and a channel."""
+    """The document of the other tests; one switch tells lateness, a lossy link and a channel."""
     status = decode((Path(__file__).parent / "data" / "status.json").read_bytes())
     modems, cmts = status.devices
     channel = channel_from(
         state().SerializeToString(), lambda _device, _queue: FlowName("cm1", 1, "primary upstream")
     )
     return replace(
-        status, devices=(replace(modems, lateness=LATENESS), cmts), upstream_channels=(channel,)
+        status,
+        devices=(replace(modems, lateness=LATENESS, links=(LINK,)), cmts),
+        upstream_channels=(channel,),
     )
 
 
@@ -144,6 +151,11 @@ def exported() -> Exported:
         ("docsis_control_loop_lateness_seconds", {"device": "cm1", "statistic": "max"}, 0.00325),
         ("docsis_device_lateness_seconds", {"device": "cm1", "statistic": "p99"}, 0.000125),
         ("docsis_device_time_jumps_total", {"device": "cm1"}, 1),
+        (
+            "docsis_link_lost_bytes_total",
+            {"device": "cm1", "host": "cpe1", "direction": "from_host"},
+            700,
+        ),
         ("docsis_upstream_channel_maps_total", {"channel": "us1"}, 30600),
         ("docsis_upstream_channel_minislots_wasted_total", {"channel": "us1"}, 40_000),
         ("docsis_upstream_channel_requests_collided_total", {"channel": "us1"}, 2100),

@@ -14,6 +14,7 @@ from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.names import Preset
 from docsis_control.tables import TableEntry
 from docsis_control.topology import Topology
+from docsis_control.topology.models import Link
 
 STATION = "FrameIngress.bridge.station"
 
@@ -38,6 +39,20 @@ def test_queue_managers(topology: Topology, aqm: Preset, buffer: int, enabled: b
     cmts = deploy(topology, aqm).device(Role.CMTS)
     assert cmts.service_flows[0].buffer_size == 250_000
     assert cmts.managed_service_flows == ()
+
+
+def test_links_of_hosts_are_those_of_their_ports(topology: Topology) -> None:
+    lossy = Link.model_validate({"loss": "0.5 %", "jitter": "2 ms"})
+    first, *others = topology.servers
+    servers = (first.model_copy(update={"link": lossy}), *others)
+    deployment = deploy(topology.model_copy(update={"servers": servers}), Preset.DOCSIS_PIE)
+    ports = {
+        (plan.role, port.port): (port.jitter_ns, port.loss_ppm)
+        for plan in deployment.devices
+        for port in plan.ports
+    }
+    assert ports.pop((Role.CMTS, 2)) == (2_000_000, 5_000)
+    assert set(ports.values()) == {(0, 0)}
 
 
 def test_stations_and_floods(topology: Topology) -> None:

@@ -38,6 +38,7 @@ from docsis_control.status.model import SCHEMA_VERSION, Lateness, ServiceFlow, d
 from docsis_control.status.server import serving
 from docsis_control.status.shared import SharedStatus
 from docsis_control.topology import Topology, load_topology
+from docsis_control.topology.models import Link
 
 CLASSIFIER = "FrameIngress.classifier.classifier"
 PRIMARY = "FrameIngress.classifier.primary"
@@ -260,6 +261,22 @@ def check_classifiers(number: int, best: ServiceFlow, voice: ServiceFlow) -> Non
     (rest,) = best.classifiers
     assert rest.matched is not None
     assert (rest.matched.packets, rest.matched.octets) == (number, 64 * number)
+
+
+async def test_shows_what_lossy_links_lost(running: Any, topology: Topology) -> None:
+    first, *others = topology.hosts
+    lossy = first.model_copy(update={"link": Link.model_validate({"loss": "2 %"})})
+    modems = (topology.modems[0].model_copy(update={"hosts": (lossy, *others)}),)
+    async with running(of=topology.model_copy(update={"modems": modems})) as system:
+        system.modem.lost_from[2] = (4, 400)
+        modem, cmts = (await Collector(system.controller).status()).devices
+    [link] = modem.links
+    assert (link.name, link.port, link.loss_ppm, link.jitter_ms) == (first.name, 2, 20_000, 0)
+    assert link.lost_from_host is not None
+    assert (link.lost_from_host.packets, link.lost_from_host.octets) == (4, 400)
+    assert link.lost_to_host is not None
+    assert link.lost_to_host.packets == 0
+    assert cmts.links == ()
 
 
 async def test_shows_each_modems_own(running: Any, street: Topology) -> None:

@@ -14,6 +14,7 @@ from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.names import Preset
 from docsis_control.tables import TableEntry
 from docsis_control.topology import Topology, load_topology
+from docsis_control.topology.document import write_topology
 
 TOPOLOGIES = Path(__file__).resolve().parents[2] / "topologies"
 
@@ -44,6 +45,7 @@ servers:
 """
 
 Write = Callable[..., Path]
+MAC_OF_SERVER = 'mac: "02:00:00:00:02:01"'
 
 
 @pytest.fixture
@@ -241,3 +243,30 @@ def test_the_repository_s_binary_file_is_that_of_its_yaml() -> None:
     text = TOPOLOGIES / "modems" / "silver.yaml"
     binary = to_bytes(from_yaml(text.read_text(), text), text)
     assert text.with_suffix(".cfg").read_bytes() == binary
+
+
+def test_a_link_has_loss_and_jitter_and_is_kept(write: Write, tmp_path: Path) -> None:
+    link = "link: {loss: 0.5 %, jitter: 3 ms}"
+    topology = load_topology(write(street=(MAC_OF_SERVER, f"{MAC_OF_SERVER}, {link}")))
+    [server] = topology.servers
+    assert server.link is not None
+    assert (server.link.loss, server.link.jitter) == (5_000, 3_000_000)
+    assert all(host.link is None for host in topology.hosts)
+    write_topology(topology, tmp_path / "kept.yaml")
+    assert load_topology(tmp_path / "kept.yaml") == topology
+
+
+@pytest.mark.parametrize(
+    ("link", "message"),
+    [
+        ("{loss: 101 %}", r'servers\.0\.link\.loss: "101 %" is more than 100 %'),
+        ("{loss: 0.5}", r"servers\.0\.link\.loss: 0\.5 has no unit"),
+        ("{jitter: 11 s}", r"servers\.0\.link\.jitter: a jitter must be at most 10 s"),
+        ("{jitter: -1 ms}", r"servers\.0\.link\.jitter: "),
+        ("{delay: 5 ms}", r"servers\.0\.link\.delay: unknown key"),
+        ("5 ms", r"servers\.0\.link: "),
+    ],
+)
+def test_what_no_link_can_be_is_refused(write: Write, link: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        load_topology(write(street=(MAC_OF_SERVER, f"{MAC_OF_SERVER}, link: {link}")))

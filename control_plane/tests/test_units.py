@@ -10,10 +10,12 @@ from docsis_control.config.units import (
     format_bytes,
     format_duration,
     format_rate,
+    format_share,
     parse_buffer,
     parse_bytes,
     parse_duration,
     parse_rate,
+    parse_share,
 )
 
 
@@ -65,6 +67,34 @@ def test_sizes(text: str, size: int) -> None:
 def test_refuses_what_is_no_rate(value: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         parse_rate(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "millionths"),
+    [("0.5 %", 5_000), ("2%", 20_000), ("100 %", 10**6), ("0 %", 0), ("7 ppm", 7)],
+)
+def test_shares(text: str, millionths: int) -> None:
+    assert parse_share(text) == millionths
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("100.1 %", "more than 100 %"),
+        ("0.00001 %", "finer than 1 ppm"),
+        (0.5, "0.5 has no unit; write a share as a number and one of ppm, %"),
+        ("-1 %", "is not a share"),
+        ("1 percent", '"percent" is not a unit of a share'),
+    ],
+)
+def test_refuses_what_is_no_share(value: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        parse_share(value)
+
+
+@given(st.integers(0, 10**6))
+def test_formats_shares_without_loss(value: int) -> None:
+    assert parse_share(format_share(value)) == value
 
 
 @given(st.integers(0, 2**60))

@@ -160,7 +160,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     views = folder / "views"
     once.run(
         load(write(folder, text=text)),
-        stage=VirtualStage(3, views=Views(captures=views, traces=views)),
+        stage=VirtualStage(3, views=Views(captures=("all",), traces=views)),
         console=Console(file=io.StringIO()),
         only=["tail"],
         results=folder / "results",
@@ -207,10 +207,17 @@ def test_a_report_of_a_run_in_real_time_says_how_late_maps_were() -> None:
 
 
 def test_a_run_writes_a_capture_of_its_channel(results: tuple[Path, Path]) -> None:
-    content = (results[1] / "tail" / "us1.pcap").read_bytes()
+    folder, _ = results
+    content = (folder / "runs" / "tail" / "captures" / "channels" / "us1.pcap").read_bytes()
     magic, link_type = struct.unpack("<I16xI", content[:24])
     assert (magic, link_type) == (0xA1B23C4D, 143)
     assert len(content) > 100_000
+    [run] = json.loads((folder / "summary.json").read_text())["runs"]
+    [capture] = run["captures"]
+    assert (folder / capture["file"]).is_file()
+    assert (capture["name"], capture["words"]) == ("us1", "")
+    assert capture["frames"] > 1000
+    assert capture["file"] in (folder / "report.html").read_text()
 
 
 def test_a_run_writes_what_happened_to_packets(results: tuple[Path, Path]) -> None:
@@ -223,10 +230,11 @@ def test_a_run_writes_what_happened_to_packets(results: tuple[Path, Path]) -> No
 
 def test_of_a_testbed_the_switches_write_them(tmp_path: Path) -> None:
     topology = load_topology(TOPOLOGIES / "telephony.yaml")
-    views = Views(captures=tmp_path / "captures", traces=tmp_path / "traces")
-    captures, traces = views.of_channels("tail", topology), views.of_devices("tail", topology)
-    assert captures["us1"] == tmp_path / "captures" / "tail" / "us1.pcap"
+    views = Views(captures=("all",), traces=tmp_path / "traces")
+    captures, traces = views.of_channels(tmp_path, topology), views.of_devices("tail", topology)
+    assert captures["us1"] == tmp_path / "captures" / "channels" / "us1.pcap"
     assert set(captures) == {"us1", "us2"}
+    assert set(Views(captures=("us2",)).of_channels(tmp_path, topology)) == {"us2"}
     modem, cmts = topology.cable_modem.name, topology.cmts.name
     assert traces[modem] == tmp_path / "traces" / "tail" / f"{modem}.txt"
     assert set(traces) == {modem, cmts}
@@ -235,14 +243,22 @@ def test_of_a_testbed_the_switches_write_them(tmp_path: Path) -> None:
     with pytest.raises(TestbedError, match=r"file/tail: cannot be written .*another folder"):
         Views(traces=tmp_path / "file").of_devices("tail", topology)
     with pytest.raises(TestbedError, match="no place beside --target bmv2"):
-        views.check(topology, "bmv2")
+        views.check(topology, "bmv2", interfaces=True)
 
 
-def test_a_capture_needs_a_channel(tmp_path: Path) -> None:
-    with pytest.raises(TestbedError, match="^--pcap has no place here: topology .* has no upstr"):
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("cpe1", "virtual time has no interfaces to capture at, but only upstream channels, of wh"),
+        ("all", "virtual time has no interfaces"),
+        ("us1", "topology .* has nothing of that name to capture; it has cpe1, "),
+    ],
+)
+def test_virtual_time_captures_channels_alone(name: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(TestbedError, match=f"^--pcap {name}: {words}"):
         once.run(
             load(write(tmp_path, text=TEXT)),
-            stage=VirtualStage(views=Views(captures=tmp_path)),
+            stage=VirtualStage(views=Views(captures=(name,))),
             console=Console(file=io.StringIO()),
             results=tmp_path / "results",
         )

@@ -130,7 +130,6 @@ def test_what_cannot_be_read_is_told(package: Path) -> None:
 
 def test_a_hash_is_of_what_the_files_have(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     file = tmp_path / "a.py"
-    monkeypatch.setattr(sources, "ROOT", tmp_path)
     monkeypatch.setattr(closure, "closure", lambda *roots: {"a": file})
     file.write_text("x = 1\n")
     before = sources.code.__wrapped__("a")

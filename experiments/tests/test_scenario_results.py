@@ -19,8 +19,10 @@ from rich.console import Console
 from time_samples import JUMPED, LATE, TIMERS
 
 from docsis_control.topology.document import write_topology
+from docsis_control.topology.models import Link
 from docsis_experiments.experiment.loader import Loaded
 from docsis_experiments.judging import judge
+from docsis_experiments.measurement.links import ImpairedLink, Way
 from docsis_experiments.measurement.record import Control, Packets, RunRecord
 from docsis_experiments.measurement.timing import Timing
 from docsis_experiments.repetition import once
@@ -116,6 +118,47 @@ def test_report_opens_offline_and_has_both_values(tmp_path: Path, records: list[
         assert words in page
     (folder / "report.html").unlink()
     assert report.write(folder).read_text() == whole
+
+
+def test_links_with_loss_are_in_the_summary_and_on_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_pictures(monkeypatch)
+    asked = Link.model_validate({"loss": "0.5 %", "jitter": "2 ms"})
+    link = ImpairedLink("server1", asked, from_host=Way(2_000, 12), to_host=Way(0, 0))
+    records = [scenario_files.record("tail", 50, links=(link,)), scenario_files.record("codel", 20)]
+    folder = written(tmp_path / "run", scenario_files.loaded(tmp_path), records)
+    tail, codel = json.loads((folder / "summary.json").read_text())["runs"]
+    assert tail["links"] == [
+        {
+            "host": "server1",
+            "loss": "0.5 %",
+            "jitter": "2 ms",
+            "from_host": {"frames": 2_000, "lost": 12},
+            "to_host": {"frames": 0, "lost": 0},
+        }
+    ]
+    assert "links" not in codel
+    page = scenario_files.shown((folder / "report.html").read_text())
+    row = page[page.index("Links with loss or jitter") :]
+    for cell in ("0.5 %", "2 ms", "2000", "12", "0.6", "-"):
+        assert f"<td>{cell}</td>" in row
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (
+            {"loss": "0.5 %"},
+            "the link of cpe1 lost 12 of 2000 frames from it, and 3 of 400 frames to it, with "
+            "0.5 % asked for.",
+        ),
+        ({"jitter": "2 ms"}, "the link of cpe1 made each frame up to 2 ms later."),
+    ],
+)
+def test_what_links_did_is_told_in_words(asked: dict[str, str], words: str) -> None:
+    link = ImpairedLink("cpe1", Link.model_validate(asked), Way(2_000, 12), Way(400, 3))
+    assert once.link_words(link.figures()) == words
 
 
 def test_one_run_says_neither_that_a_value_holds_nor_that_it_fails(

@@ -25,7 +25,10 @@ def start(exercise: Exercise, folder: Path) -> None:
         TestbedError: There is something already, or the copy cannot be written.
     """
     if not exercise.path.is_dir():
-        raise TestbedError(f"{exercise.path} is missing: this checkout has no labs")
+        raise TestbedError(
+            f"{exercise.path} is missing: the exercises are in a clone of the project; start it "
+            "there"
+        )
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise TestbedError(f"{folder} is there already and no folder; give another name")
     if folder.is_dir() and any(folder.iterdir()):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from mininet.cli import CLI
+from docsis_testbed.mininet_package import CLI
 
 
 class Terminal:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
@@ -15,12 +15,14 @@ from docsis_control.queue_managers.management import QueueManagement
 from docsis_control.queue_managers.presets import name_of
 from docsis_control.topology.document import write_topology
 from docsis_control.topology.models import Topology
-from docsis_testbed import preflight
+from docsis_testbed import captures, own_commands, preflight
 from docsis_testbed.command_line import CommandLine, Terminal
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.own_commands import OwnCommand, commands_running
 from docsis_testbed.runstate import recorded_run
 from docsis_testbed.session import ControllerProgram
 from docsis_testbed.supervision import supervised
+from docsis_testbed.taps import Taps
 from docsis_testbed.testbed import Testbed, running_testbed
 
 
@@ -34,6 +36,10 @@ def run(
     metrics_port: int | None = None,
     restart: bool = True,
     logs: Path | None = None,
+    note: str = "",
+    pcap: Sequence[str] = (),
+    pcap_mib: int = captures.DEFAULT_MIB,
+    commands: Sequence[OwnCommand] = (),
     beside: Callable[[Testbed], AbstractContextManager[None]] = lambda _: nullcontext(),
 ) -> None:
     """Build the topology, provision it, and hand over until the user leaves.
@@ -48,11 +54,23 @@ def run(
         restart: Start controller and switches again when they die.
         logs: Folder that keeps what they say, and the controller's record; unless given,
             there is one until the user leaves.
+        note: The user's own, kept as note.txt in that folder; "" for none.
+        pcap: Names of hosts, servers, switches, interfaces and upstream channels that are captured,
+            into captures/ of that folder.
+        pcap_mib: Bound of each capture, MiB.
+        commands: The user's own, which start when the system is ready and end when the user leaves;
+            what they print goes into commands/ of that folder.
         beside: What else there is while the user is there.
 
     Raises:
         TestbedError: something is missing or did not work; nothing is left behind.
     """
+    own_commands.check(commands, topology)
+    captures.check_names(pcap, topology)
+    places = captures.points(pcap, topology)
+    if logs is not None:
+        captures.check(len(places), pcap_mib, logs)
+    channels = captures.channels_of(pcap, topology)
     preflight.check_queue_managers(target, upstream, downstream)
     preflight.check_rates(target, topology, "upstream")
     preflight.check_target(target)
@@ -64,7 +82,12 @@ def run(
         preflight.check_all(topology, target)
         topology_file = folder / "topology.yaml"
         write_topology(topology, topology_file)
-        with running_testbed(topology, target=target, run=state, logs=folder) as testbed:
+        if note:
+            (folder / "note.txt").write_text(f"{note}\n", "utf-8")
+        if channels:
+            (folder / "captures" / "channels").mkdir(parents=True)
+        taps = Taps({name: folder / "captures" / "channels" / f"{name}.pcap" for name in channels})
+        with running_testbed(topology, target=target, run=state, logs=folder, taps=taps) as testbed:
             controller = ControllerProgram(
                 testbed,
                 topology_file,
@@ -101,10 +124,27 @@ def run(
                 *((f"switch {name}", testbed.node(name)) for name in switches),
             ]
             with (
+                captures.captured(testbed, places, folder / "captures", pcap_mib) as captured,
+                commands_running(testbed, commands, folder / own_commands.FOLDER) as done,
                 beside(testbed),
                 supervised(programs, terminal.tell, restart=restart),
             ):
                 CommandLine(testbed.net, terminal)
+            for one in done:
+                console.print(
+                    f"{one.command.told}: {one.words}; {one.log}",
+                    soft_wrap=True,
+                    markup=False,
+                    highlight=False,
+                )
+            for capture in captured:
+                console.print(
+                    f"{capture.file}: {capture.frames} frames"
+                    f"{f'; it {capture.words}' if capture.words else ''}",
+                    soft_wrap=True,
+                    markup=False,
+                    highlight=False,
+                )
 
 
 @contextmanager

@@ -10,9 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from mininet.link import Intf, Link
-
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.mininet_package import Intf, Link
 from docsis_testbed.namespaces import made_in
 from docsis_testbed.netlink import add_veth, reason, set_link, switch_features_off
 

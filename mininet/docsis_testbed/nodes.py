@@ -18,13 +18,12 @@ from ipaddress import IPv4Interface
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from mininet.node import Host, Node, Switch
-
 from docsis_control.ports import CPU_PORT, RF_PORT
 from docsis_testbed import netlink
 from docsis_testbed.addresses import socket_of, thrift_port
 from docsis_testbed.endings import how, last_words
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.mininet_package import Host, Node, Switch
 from docsis_testbed.namespaces import made_in
 from docsis_testbed.paths import switch_binary
 from docsis_testbed.realtime import SWITCH_PRIORITY, real_time

@@ -187,6 +187,12 @@ def check_channels(target: str, topology: Topology) -> None:
     """Refuse to go on with a request/grant MAC, or a shared queue, that the target has not."""
     if target == "embedded":
         return
+    for node in topology.nodes:
+        if node.link is not None:
+            raise TestbedError(
+                f"topology {topology.name}: {node.name}.link has loss or jitter, and the ports of "
+                f"the target {target} have neither; leave it out, or use TARGET=embedded"
+            )
     if topology.shares_downstream:
         raise TestbedError(f"topology {topology.name}: the target {target} {NO_SHARED_QUEUE}")
     try:

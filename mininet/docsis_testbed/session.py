@@ -6,11 +6,11 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from docsis_control.queue_managers.document import write
 from docsis_control.queue_managers.management import QueueManagement
@@ -33,6 +33,25 @@ _DEATH_SECONDS: Final = 0.5
 """How long after the end of its connections a process may take to have ended."""
 
 
+class Controlled(Protocol):
+    """What the controller needs of what it controls.
+
+    Attributes:
+        topology: What was built.
+        target: Name of the switch target.
+        logs: Folder that gets its log.
+    """
+
+    topology: Topology
+    target: str
+    logs: Path
+
+    def launch_here(
+        self, command: Sequence[str], log: Path, *, append: bool = False
+    ) -> subprocess.Popen[bytes]:
+        """Start a program in this network namespace; see `Testbed.launch_here`."""
+
+
 class ControllerProgram:
     """The controller, which can be started again.
 
@@ -43,15 +62,26 @@ class ControllerProgram:
 
     def __init__(
         self,
-        testbed: Testbed,
+        testbed: Controlled,
         topology_file: Path,
         record: Path,
         *,
         upstream: Preset | QueueManagement = Preset.DOCSIS_PIE,
         downstream: Preset | QueueManagement | None = None,
         metrics_port: int | None = None,
+        addresses: Mapping[str, str] | None = None,
     ) -> None:
-        """For running switches; see `start_controller`."""
+        """For running switches; see `start_controller`.
+
+        Args:
+            testbed: Running switches.
+            topology_file: The topology as resolved, tier included.
+            record: Folder that gets its statistics and samples at its end.
+            upstream: Queue management of the upstream service flows.
+            downstream: That of the downstream ones; None where they keep what is configured.
+            metrics_port: TCP port on the loopback interface for Prometheus, or None.
+            addresses: Where it finds the switches, by name; where they are unless given.
+        """
         self.process: subprocess.Popen[bytes] | None = None
         self.log = testbed.logs / "controller.log"
         self._log_start = 0
@@ -65,7 +95,7 @@ class ControllerProgram:
             *("--topology", str(topology_file)),
             *managers,
             *("--record", str(record)),
-            *_address_arguments(testbed),
+            *_address_arguments(testbed, addresses or {}),
             *_thrift_arguments(testbed),
             *(("--metrics-port", str(metrics_port)) if metrics_port else ()),
         ]
@@ -121,13 +151,14 @@ def start_controller(
     return controller.process
 
 
-def _address_arguments(testbed: Testbed) -> Iterator[str]:
+def _address_arguments(testbed: Controlled, others: Mapping[str, str]) -> Iterator[str]:
     """Yields the controller's arguments that tell the switches' addresses."""
     for device in (testbed.topology.cable_modem, testbed.topology.cmts):
-        yield from ("--address", f"{device.name}={device_address(device, testbed.target)}")
+        address = others.get(device.name) or device_address(device, testbed.target)
+        yield from ("--address", f"{device.name}={address}")
 
 
-def _thrift_arguments(testbed: Testbed) -> Iterator[str]:
+def _thrift_arguments(testbed: Controlled) -> Iterator[str]:
     """Yields arguments that tell the Thrift addresses of switches without docsis.tm.v1."""
     if testbed.target == "bmv2":
         for device in (testbed.topology.cable_modem, testbed.topology.cmts):
@@ -291,6 +322,7 @@ def running_session(
     static_arp: bool = False,
     recordings: Path | None = None,
     taps: Taps = NO_TAPS,
+    seed: int = 0,
 ) -> Iterator[Session]:
     """From an empty machine to a provisioned system, and back at the end of the block.
 
@@ -309,6 +341,7 @@ def running_session(
             instead of letting them ask.
         recordings: Folder in which the embedded switches record what they are given, or None.
         taps: What the embedded switches write of packets.
+        seed: Seed of what the embedded switches draw; other targets have none.
 
     Raises:
         TestbedError: something did not work; nothing is left behind.
@@ -325,6 +358,7 @@ def running_session(
                 static_arp=static_arp,
                 recordings=recordings,
                 taps=taps,
+                seed=seed if target == "embedded" else 0,
             )
         )
         controller = start_controller(

@@ -13,8 +13,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from mininet.net import Mininet
-
 from docsis_control.ports import HOST_PORTS, RF_PORT
 from docsis_control.topology.models import Device, Host, Topology
 from docsis_testbed.addresses import device_address
@@ -22,23 +20,16 @@ from docsis_testbed.endings import errors_of
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.interrupts import interrupts_deferred
 from docsis_testbed.links import PlainLink
+from docsis_testbed.mininet_package import Mininet
 from docsis_testbed.nodes import SWITCHES, P4Switch, QuietHost, SwitchBeside
+from docsis_testbed.ports import switch_interfaces
 from docsis_testbed.runstate import RunState
 from docsis_testbed.taps import NO_TAPS, Taps
 
 
 def root_interfaces(topology: Topology) -> list[str]:
     """Names of the switches' interfaces, which are in the root namespace."""
-    # Upstream channels are in the switches' process, and the RF link with them.
-    rf = () if topology.upstream_channels else (RF_PORT,)
-    names = []
-    for device, near in (
-        (topology.cable_modem, topology.hosts),
-        (topology.cmts, topology.servers),
-    ):
-        ports = (*rf, *HOST_PORTS[: len(near)])
-        names += [f"{device.name}-eth{port}" for port in ports]
-    return names
+    return [interface for _, interface in switch_interfaces(topology)]
 
 
 def recording_of(device: Device, folder: Path) -> Path:
@@ -55,6 +46,7 @@ class Testbed:
         net: The Mininet object, for its command line.
         recordings: Folder in which the embedded switches record what they are given, or None.
         taps: What the embedded switches write of packets.
+        seed: Seed of what the embedded switches draw: what links lose, and by how much they jitter.
     """
 
     __test__ = False
@@ -68,11 +60,13 @@ class Testbed:
         logs: Path,
         recordings: Path | None = None,
         taps: Taps = NO_TAPS,
+        seed: int = 0,
     ) -> None:
         self.topology = topology
         self.logs = logs
         self.recordings = recordings
         self.taps = taps
+        self.seed = seed
         self._run = run
         self.target = target
         # Mininet would raise system-wide limits that this testbed does not need.
@@ -120,7 +114,11 @@ class Testbed:
             device_id=device.device_id,
             grpc_address=device_address(device, self.target),
             log=self.logs / f"{device.name}.log",
-            extra=(*self._recording(device), *self.taps.arguments(self.topology, device)),
+            extra=(
+                *(("--seed", str(self.seed)) if self.seed else ()),
+                *self._recording(device),
+                *self.taps.arguments(self.topology, device),
+            ),
             **params,
         )
         return switch
@@ -209,9 +207,12 @@ def running_testbed(
     static_arp: bool = False,
     recordings: Path | None = None,
     taps: Taps = NO_TAPS,
+    seed: int = 0,
 ) -> Iterator[Testbed]:
     """A started `Testbed` that is gone at the end of the block, however it ends."""
-    testbed = Testbed(topology, target=target, run=run, logs=logs, recordings=recordings, taps=taps)
+    testbed = Testbed(
+        topology, target=target, run=run, logs=logs, recordings=recordings, taps=taps, seed=seed
+    )
     run.raise_real_time_share()
     try:
         testbed.start(static_arp=static_arp)

@@ -9,8 +9,13 @@ import re
 import subprocess
 from collections.abc import Sequence
 from importlib import metadata
+from typing import Final
 
+from docsis_control.project_files import INSTALLED
 from docsis_testbed.paths import P4_MANIFEST, ROOT, switch_binary
+
+UNKNOWN: Final = "unknown"
+"""Stands for a version that cannot be told."""
 
 _VERSION = re.compile(r"\d+\.\d+[\w.\-+]*")
 
@@ -37,12 +42,18 @@ def collect(target: str) -> dict[str, str]:
     return versions
 
 
+def program() -> str:
+    """The program's name and version, with the commit where it runs from a clone."""
+    version, commit = package("docsis-p4"), _source()
+    return f"docsis-p4 {version}" if commit == UNKNOWN else f"docsis-p4 {version} ({commit})"
+
+
 def package(name: str) -> str:
     """The version of an installed Python package."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
-        return "unknown"
+        return UNKNOWN
 
 
 def _said(command: Sequence[str]) -> str:
@@ -51,12 +62,15 @@ def _said(command: Sequence[str]) -> str:
             list(command), capture_output=True, text=True, check=False, timeout=10
         )
     except (OSError, subprocess.TimeoutExpired):
-        return "unknown"
+        return UNKNOWN
     match = _VERSION.search(result.stdout + result.stderr)
-    return match.group() if match else "unknown"
+    return match.group() if match else UNKNOWN
 
 
 def _source() -> str:
+    # Whatever repository is around installed packages, or further up, it is another project's.
+    if INSTALLED or not (ROOT / ".git").exists():
+        return UNKNOWN
     try:
         result = subprocess.run(
             ["git", "-C", str(ROOT), "describe", "--always", "--dirty"],
@@ -65,8 +79,8 @@ def _source() -> str:
             check=False,
         )
     except OSError:
-        return "unknown"
-    return result.stdout.strip() or "unknown"
+        return UNKNOWN
+    return result.stdout.strip() or UNKNOWN
 
 
 def p4c() -> str:
@@ -74,5 +88,5 @@ def p4c() -> str:
     try:
         version: str = json.loads(P4_MANIFEST.read_text())["p4c"]
     except (OSError, json.JSONDecodeError, KeyError):
-        return "unknown"
+        return UNKNOWN
     return version

@@ -28,10 +28,7 @@ with open("pyproject.toml", "rb") as file:
     print("\n".join(tomllib.load(file)["project"]["dependencies"]))
 PYTHON
 "$scratch/venv/bin/pip" install --quiet -r "$scratch/direct.in" -r requirements.in
-# PTF asks for these, for transports that are not used here; some have no wheel
-# for Python 3.11 and would want a compiler.
-freeze "$scratch/venv" requirements.lock \
-    'pip|wheel|netifaces|pynng|cffi|pycparser|getmac|scapy-helper|tabulate|pyperclip'
+freeze "$scratch/venv" requirements.lock 'pip|wheel'
 
 "$python" -m venv "$scratch/docs"
 "$scratch/docs/bin/pip" install --quiet -r requirements-docs.in

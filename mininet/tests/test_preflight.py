@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from docsis_control.topology.loader import load_topology
+from docsis_control.topology.models import Link
 from docsis_testbed import preflight
 from docsis_testbed.congestion import CONGESTION_CONTROL, check_available
 from docsis_testbed.errors import TestbedError
@@ -110,6 +111,16 @@ def test_a_request_grant_mac_is_refused_by_name_where_there_is_none() -> None:
     )
     preflight.check_channels("bmv2", load_topology(TOPOLOGIES / "residential.yaml"))
     preflight.check_channels("embedded", topology)
+
+
+def test_loss_and_jitter_are_refused_where_ports_have_none() -> None:
+    topology = load_topology(TOPOLOGIES / "residential.yaml")
+    first, *others = topology.servers
+    lossy = first.model_copy(update={"link": Link.model_validate({"loss": "1 %"})})
+    topology = topology.model_copy(update={"servers": (lossy, *others)})
+    preflight.check_channels("embedded", topology)
+    with pytest.raises(TestbedError, match=r"^topology residential: server1\.link has loss or jit"):
+        preflight.check_channels("bmv2", topology)
 
 
 def test_interfaces_of_a_topology() -> None:

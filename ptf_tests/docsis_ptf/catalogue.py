@@ -12,7 +12,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
-SUITE: Final = Path(__file__).resolve().parents[1] / "suite"
+from docsis_control.project_files import ROOT
+
+SUITE: Final = ROOT / "ptf_tests" / "suite"
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ PTF hands over whatever was written as "key=value;key=value" in Python syntax.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import Any, Final, Self
 
+from docsis_control.project_files import ROOT
 from docsis_ptf.shapers import DEFAULT
 
 CONTROL_HEADER: Final = "control-header"
-PROGRAMS: Final = Path(__file__).resolve().parents[2] / "p4src" / "build"
+PROGRAMS: Final = ROOT / "p4src" / "build"
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-PLAN: Final = Path(__file__).resolve().parents[2] / "docs" / "test-plan.md"
+from docsis_control.project_files import ROOT
+
+PLAN: Final = ROOT / "docs" / "test-plan.md"
 _CELLS: Final = 4
 _ID: Final = re.compile(r"[A-Z]{2}-\d+")
 _TEST: Final = re.compile(r"[a-z_0-9]+\.[A-Za-z]+")

@@ -21,6 +21,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
+from docsis_testbed.paths import RESULTS
+
+from docsis_control.project_files import package_folder
 from docsis_ptf import catalogue, matrix, outcome, plan, preflight, sandbox, switches
 from docsis_ptf.options import Options, options, parser
 from docsis_ptf.params import TestParams
@@ -30,9 +33,14 @@ from docsis_ptf.selection import select
 from docsis_ptf.sleeper import Sleeper
 from docsis_ptf.verdicts import Outcome, Verdict, complete, read
 
-_TESTS: Final = Path(__file__).resolve().parents[1]
-_ROOT: Final = _TESTS.parent
-_MODULE_PATHS: Final = (_TESTS, _ROOT / "control_plane")
+_MODULE_PATHS: Final = tuple(
+    package_folder(name, place).parent
+    for name, place in (
+        ("docsis_ptf", "ptf_tests"),
+        ("docsis_control", "control_plane"),
+        ("docsis_testbed", "mininet"),
+    )
+)
 _INTERRUPTED: Final = 130
 _MACHINE_SECONDS: Final = 1.0
 """How long the machine's timers are measured before anything runs: some hundred sleeps."""
@@ -44,7 +52,7 @@ FAILED: Final = 2
 
 def run(told: Options) -> int:
     """Runs the suite and returns an exit status, 0 when all went well."""
-    folder = told.results or _ROOT / "results" / "ptf" / (told.target if told.own else "target")
+    folder = told.results or RESULTS / "ptf" / (told.target if told.own else "target")
     begun = datetime.now(UTC).isoformat(timespec="seconds")
     requirements = plan.load()
     try:
@@ -221,7 +229,7 @@ def _ptf(
         raise ValueError(f"{script}: PTF is not installed; docs/targets.md says how")
     arguments = [
         *(sys.executable, str(script)),
-        *("--test-dir", str(_TESTS / "suite")),
+        *("--test-dir", str(catalogue.SUITE)),
         *(a for port, name in interfaces.items() for a in ("-i", f"{port}@{name}")),
         *("--test-params", params.text()),
         # A folder, because with a single file PTF writes every frame to a pcap as well.

@@ -14,6 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from docsis_testbed.errors import TestbedError
+from docsis_testbed.paths import switch_binary
+
 from docsis_ptf.params import TestParams
 from docsis_ptf.sandbox import dies_with_parent, switch_side
 
@@ -22,7 +25,6 @@ BMV2: Final = "bmv2"
 START_SECONDS: Final = 20.0
 STOP_SECONDS: Final = 5.0
 REALTIME_PRIORITY: Final = 10
-_ROOT: Final = Path(__file__).resolve().parents[2]
 
 
 class SwitchError(Exception):
@@ -45,11 +47,12 @@ def binary(kind: str) -> Path:
                 "simple_switch_grpc is not on PATH; install p4lang-bmv2 or test the embedded switch"
             )
         return Path(found)
-    target = Path(os.environ.get("CARGO_TARGET_DIR", _ROOT / "switch" / "target"))
-    path = Path(os.environ.get("DOCSIS_SWITCH", target / "release" / "docsis-switch"))
-    if not path.is_file():
-        raise SwitchError(f"{path}: the switch is not built; run `make setup`")
-    return path
+    try:
+        return switch_binary()
+    except TestbedError as error:
+        raise SwitchError(
+            f"{error}; a switch that runs already is tested with --target HOST:PORT"
+        ) from None
 
 
 def _realtime() -> tuple[str, ...]:

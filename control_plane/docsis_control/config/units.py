@@ -15,7 +15,7 @@ from typing import Annotated, Final
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
-_QUANTITY: Final = re.compile(r"(?P<number>\d+(?:\.\d+)?) ?(?P<unit>[A-Za-z/]+)", re.ASCII)
+_QUANTITY: Final = re.compile(r"(?P<number>\d+(?:\.\d+)?) ?(?P<unit>[A-Za-z/%]+)", re.ASCII)
 
 _RATE_UNITS: Final = {
     "bps": 1,
@@ -29,6 +29,9 @@ _RATE_UNITS: Final = {
 }
 _DURATION_UNITS: Final = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
 _FREQUENCY_UNITS: Final = {"Hz": 1, "kHz": 10**3, "MHz": 10**6, "GHz": 10**9}
+_SHARE_UNITS: Final = {"ppm": 1, "%": 10**4}
+_SMALL_SHARE: Final = 100
+"""Smaller shares are written in ppm."""
 _BDP: Final = re.compile(r"(?P<times>\d+(?:\.\d+)?) ?BDP at (?P<round_trip>.+)", re.ASCII)
 _BYTE_UNITS: Final = {"B": 1, "bytes": 1, "KB": 10**3, "kB": 10**3, "MB": 10**6, "GB": 10**9}
 
@@ -93,6 +96,18 @@ def parse_frequency(value: object) -> int:
     return _parse(value, _FREQUENCY_UNITS, "a frequency", "603 MHz")
 
 
+def parse_share(value: object) -> int:
+    """Reads "0.5 %" as millionths.
+
+    Raises:
+        ValueError: It is not a share with its unit, or above all.
+    """
+    share = _parse(value, _SHARE_UNITS, "a share", "0.5 %")
+    if share > 10**6:
+        raise ValueError(f'"{value}" is more than 100 %')
+    return share
+
+
 def format_rate(value: int) -> str:
     """Writes bit/s the way `parse_rate` reads them, without loss."""
     for unit in ("Gbps", "Mbps", "kbps"):
@@ -123,6 +138,15 @@ def format_bytes(value: int) -> str:
         if value and value % _BYTE_UNITS[unit] == 0:
             return f"{value // _BYTE_UNITS[unit]} {unit}"
     return f"{value} B"
+
+
+def format_share(value: int) -> str:
+    """Writes millionths the way `parse_share` reads them, without loss."""
+    if 0 < value < _SMALL_SHARE:
+        return f"{value} ppm"
+    whole, rest = divmod(value, _SHARE_UNITS["%"])
+    decimals = f"{rest:04}".rstrip("0")
+    return f"{whole}.{decimals} %" if decimals else f"{whole} %"
 
 
 @dataclass(frozen=True)
@@ -212,6 +236,14 @@ Duration = Annotated[
     _schema(_DURATION_UNITS, "Duration with its unit", "20 ms", "500 us"),
 ]
 """Nanoseconds in Python, "20 ms" in YAML."""
+
+Share = Annotated[
+    int,
+    BeforeValidator(parse_share),
+    PlainSerializer(format_share, return_type=str),
+    _schema(_SHARE_UNITS, "Share with its unit", "0.5 %", "100 ppm"),
+]
+"""Millionths in Python, "0.5 %" in YAML."""
 
 Frequency = Annotated[
     int,

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """YAML files that still know their lines, and errors that name file, line and key."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Final, TypeVar, get_args
@@ -21,6 +22,9 @@ from docsis_control.config.models import KeyedError
 _MOST_NODES: Final = 300_000
 _DEEPEST: Final = 50
 
+_MOST_BYTES: Final = 4 << 20
+"""The largest file: thirty times the largest of ours."""
+
 _M = TypeVar("_M", bound=BaseModel)
 
 Location = tuple[int | str, ...]
@@ -29,13 +33,22 @@ Location = tuple[int | str, ...]
 
 @dataclass(frozen=True)
 class Document:
-    """A parsed YAML mapping that still knows its lines."""
+    """A parsed YAML mapping that still knows its lines.
+
+    Attributes:
+        file: Where errors say that it is.
+        root: The mapping.
+        has_lines: Whether errors name lines: a mapping that a program made has none.
+    """
 
     file: Path
     root: CommentedMap
+    has_lines: bool = True
 
     def line(self, location: Location) -> int:
-        """The line of a key, or of the nearest thing above it that exists."""
+        """The line of a key, or of the nearest thing above it that exists; 0 without lines."""
+        if not self.has_lines:
+            return 0
         node: object = self.root
         line = int(self.root.lc.line or 0)
         for part in location:
@@ -75,7 +88,11 @@ def read(file: Path) -> Document:
         ConfigError: The file cannot be read, or is not a YAML mapping.
     """
     try:
-        text = file.read_text(encoding="utf-8")
+        with file.open("rb") as opened:
+            content = opened.read(_MOST_BYTES + 1)
+        if len(content) > _MOST_BYTES:
+            raise ConfigError([Problem(file, 0, "", f"has more than {_MOST_BYTES} bytes")])
+        text = content.decode("utf-8")
     except FileNotFoundError:
         raise ConfigError([Problem(file, 0, "", "there is no such file")]) from None
     except (OSError, UnicodeDecodeError) as error:
@@ -116,7 +133,53 @@ def parse(text: str, file: Path) -> Document:
         raise ConfigError([Problem(file, 1, "", "must be a mapping of keys to values")])
     if not _is_bounded(root):
         raise ConfigError([Problem(file, 0, "", "repeats its aliases without measure")])
-    return Document(file, root)
+    document = Document(file, root)
+    if (place := _half_character(root)) is not None:
+        raise ConfigError(
+            [document.problem(place, "has half of a character, such as \\ud800, which is no text")]
+        )
+    return document
+
+
+def _half_character(root: CommentedMap) -> Location | None:
+    """The place of a text with half of a surrogate pair, if any: YAML's escapes can write one."""
+    nodes: list[tuple[object, Location]] = [(root, ())]
+    while nodes:
+        node, place = nodes.pop()
+        if isinstance(node, Mapping):
+            # A key cannot be printed if it is such a text, so its mapping is named.
+            if any(isinstance(key, str) and not _is_text(key) for key in node):
+                return place
+            nodes.extend((value, (*place, key)) for key, value in node.items())
+        elif isinstance(node, list):
+            nodes.extend((value, (*place, index)) for index, value in enumerate(node))
+        elif isinstance(node, str) and not _is_text(node):
+            return place
+    return None
+
+
+def _is_text(value: str) -> bool:
+    return not any("\ud800" <= one <= "\udfff" for one in value)
+
+
+def of_mapping(data: Mapping[str, object], place: Path) -> Document:
+    """Returns what a program made, as if it had been read from a file.
+
+    Args:
+        data: Texts, numbers, truth values, lists and mappings.
+        place: Where errors say that it is; what it names is looked for relative to its folder.
+
+    Raises:
+        ConfigError: There is something else in it.
+    """
+    try:
+        # JSON is YAML, and a value that is neither is told apart here.
+        text = json.dumps(data, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ConfigError(
+            [Problem(place, 0, "", f"has a value that no file could have: {error}")]
+        ) from None
+    return replace(parse(text, place), has_lines=False)
 
 
 def _is_bounded(root: CommentedMap) -> bool:

@@ -23,11 +23,15 @@ from docsis_control.dynamic.messages import (
     Request,
     Response,
 )
-from docsis_control.local_socket import ControllerError, Service, ask
+from docsis_control.local_socket import ControllerError, Service, UnansweredError, ask
 
 
 class ChangeError(Exception):
     """Nothing was changed; the message says why."""
+
+
+class ChangeUnknownError(ChangeError):
+    """Nobody knows whether anything was changed: the controller did not answer; see `service`."""
 
 
 def apply(
@@ -48,6 +52,7 @@ def apply(
 
     Raises:
         ChangeError: Nothing was changed.
+        ChangeUnknownError: Nobody knows: the controller ended, or took too long.
     """
     messages = [
         ChangeMessage(change.action, change.kind, change.reference, dict(change.values))
@@ -57,12 +62,14 @@ def apply(
     request = REQUEST.dump_json(Request(1, modem, messages, choices))
     try:
         answer, path = ask(request, Service.CHANGES, pid, folder)
+    except UnansweredError as error:
+        raise ChangeUnknownError(str(error)) from None
     except ControllerError as error:
         raise ChangeError(str(error)) from None
     try:
         response = RESPONSE.validate_json(answer)
     except ValidationError:
-        raise ChangeError(f"{path}: the controller ended before it had answered") from None
+        raise ChangeUnknownError(f"{path}: the controller ended before it had answered") from None
     if response.error:
         raise ChangeError(f"{response.key}: {response.error}" if response.key else response.error)
     return response

@@ -74,6 +74,8 @@ class DeviceChange:
     Attributes:
         uncertain: Whether the device may have anything between the two plans: it stopped
             answering on the way, or a failure could not be undone.
+        untidy: Whether the change is made, and the device stopped answering before it had given
+            back what only the old plan needs.
     """
 
     def __init__(
@@ -91,7 +93,7 @@ class DeviceChange:
         Raises:
             NotApplied: The program does not take an entry, or the device has no flow queues.
         """
-        self.uncertain = False
+        self.uncertain = self.untidy = False
         self._name = before.name
         # Whether the traffic manager, or the channels, may have something of the new plan.
         self._prepared = False
@@ -154,7 +156,7 @@ class DeviceChange:
                 await self._write()
             except BaseException:
                 # A cancelled change is undone, too.
-                await asyncio.shield(self._undo())
+                await asyncio.shield(self._undone())
                 raise
         except ConnectionLost as lost:
             self.uncertain = True
@@ -175,7 +177,9 @@ class DeviceChange:
         try:
             await self._channels.change((), self._on_channels.gone)
             await self._finish_queues()
-        except (ConnectionLost, P4RuntimeError) as error:
+        except ConnectionLost:
+            self.untidy = True
+        except P4RuntimeError as error:
             # The change is made: nothing names them, so nothing depends on it.
             _LOG.warning("%s: queues that nothing uses are left: %s", self._name, error)
         return in_force
@@ -191,6 +195,12 @@ class DeviceChange:
             # All or nothing.
             self._admitted = False
             raise
+
+    async def _undone(self) -> None:
+        """Undoes it; unless that ends well, nobody knows what the device has."""
+        self.uncertain = True
+        await self._undo()
+        self.uncertain = bool(self._left)
 
     async def _undo(self) -> None:
         change = self._on_channels

@@ -19,6 +19,7 @@ from docsis_control.law.readings import Readings, Settings, backlog
 from docsis_control.plan import CONTROL_INTERVAL_US, TOKENS_PER_BYTE, ServiceFlow
 
 _NO_TIME: Final = whole(0)
+_NONE: Final = real(0.0)
 _TOKENS_PER_BYTE: Final = real(TOKENS_PER_BYTE)
 
 
@@ -70,6 +71,7 @@ class DeviceLaw:
         self._depth: Floats = np.array(
             [flow.max_burst if flow.max_sustained_rate else 0 for flow in flows], np.float64
         )
+        self._granted: Bools = np.array([flow.granted for flow in flows], np.bool_)
         self.restart()
 
     def restart(self) -> None:
@@ -171,13 +173,21 @@ class DeviceLaw:
 
     def _interval(self, readings: Readings, step_us: int) -> Interval:
         queued = backlog(readings.enqueued_bytes, readings.dequeued_bytes)
-        return Interval(readings, queued, self._tokens(readings), self._acknowledged, step_us)
+        tokens = self._tokens(readings, queued)
+        return Interval(readings, queued, tokens, self._acknowledged, step_us)
 
-    def _tokens(self, readings: Readings) -> Floats:
-        """The bucket's tokens now, bytes: the register's, and what was earned since."""
+    def _tokens(self, readings: Readings, queued: Ints) -> Floats:
+        """The bucket's tokens now, bytes: the register's, and what was earned since.
+
+        The pipeline takes a frame's tokens when the frame leaves. Behind a request/grant MAC the
+        modem has spent them before, since its buckets shape what it requests (White 2014, section
+        7). So there the tokens for what is queued are gone, as far as there are any; where the
+        peak rate holds requests back, a part of them is still to be spent.
+        """
         elapsed = np.maximum(readings.now_us - readings.msr_updated, _NO_TIME)
         earned = elapsed * self._rate / _TOKENS_PER_BYTE
-        return np.minimum(self._depth, readings.msr_tokens / _TOKENS_PER_BYTE + earned)
+        tokens = np.minimum(self._depth, readings.msr_tokens / _TOKENS_PER_BYTE + earned)
+        return np.where(self._granted, np.maximum(tokens - queued, _NONE), tokens)
 
     def _joined(self, outcomes: Sequence[Outcome]) -> Outcome:
         """One outcome of all service flows."""

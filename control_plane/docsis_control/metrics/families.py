@@ -80,6 +80,7 @@ def families(status: Status) -> Iterator[Metric]:
     yield from _queues(flows)
     yield from _classifiers(flows)
     yield from _devices(status.devices)
+    yield from _links(status.devices)
     yield from _lateness(status.devices)
     yield from _loops(status.devices)
     yield from upstream_families(status.upstream_channels)
@@ -271,6 +272,21 @@ def _lateness(devices: tuple[Device, ...]) -> Iterator[Metric]:
             _add_quantiles(late, labels, device.lateness)
             jumps.add_metric(labels, device.lateness.jumps)
     yield from (late, jumps)
+
+
+def _links(devices: tuple[Device, ...]) -> Iterator[Metric]:
+    lost = _Traffic(
+        "docsis_link_lost",
+        "lost on the link of a host or server, as the topology asks for",
+        (*_DEVICE, "host", "direction"),
+    )
+    for device in devices:
+        for link in device.links:
+            ways = {"from_host": link.lost_from_host, "to_host": link.lost_to_host}
+            for direction, traffic in ways.items():
+                if traffic is not None:
+                    lost.add((device.name, link.name, direction), traffic)
+    yield from lost.families()
 
 
 def _loops(devices: tuple[Device, ...]) -> Iterator[Metric]:

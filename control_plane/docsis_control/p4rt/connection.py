@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A connection to one device: channel, stream, arbitration, calls."""
+"""A connection to one device over gRPC: channel, stream, calls."""
 
 import asyncio
-from collections.abc import Callable
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import grpc
 import grpc.aio
-from finsy.proto import U128, p4r, rpc_code
+from finsy.proto import p4r
 
 from docsis_control.http2.calls import unix_path
-from docsis_control.p4rt.device import READ, RPC_TIMEOUT, P4Device
-from docsis_control.p4rt.errors import ConnectionLost, NotPrimaryError, explain
+from docsis_control.p4rt.device import READ, RPC_TIMEOUT
+from docsis_control.p4rt.errors import ConnectionLost
+from docsis_control.p4rt.primary import Primary
 
 _END: Final[object] = getattr(grpc.aio, "EOF")  # noqa: B009 - not in the stubs
 
@@ -38,52 +37,21 @@ def channel_options(address: str) -> tuple[tuple[str, object], ...]:
     return _OPTIONS if unix_path(address) is None else (*_OPTIONS, _OF_A_PATH)
 
 
-PacketHandler = Callable[[Any], None]
-"""Takes a p4.v1.PacketIn; must not block."""
-
-
-class Connection(P4Device):
-    """The primary controller's connection to one device.
-
-    Use it as an asynchronous context manager. It is lost, for good, when the
-    stream ends or another controller becomes the primary; every call then raises
-    what `lost` holds.
-    """
+class Connection(Primary):
+    """The primary controller's connection to one device over gRPC: see `Primary`."""
 
     def __init__(self, address: str, device_id: int, election_id: int = 1) -> None:
         super().__init__(device_id, election_id)
         self.address = address
-        self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        # Whoever waits for it sees the exception; nobody has to.
-        self.lost.add_done_callback(lambda future: future.cancelled() or future.exception())
-        self.on_packet: PacketHandler | None = None
         # The stubs of grpc.aio know neither raw bytes nor open-ended streams.
         self.channel = _any(grpc.aio.insecure_channel(address, options=channel_options(address)))
         self._stream: Any = None
         # A stream of grpc.aio takes one message at a time.
         self._sending = asyncio.Lock()
         self._reader: asyncio.Task[None] | None = None
-        self._arbitrated: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._arbitrated.add_done_callback(lambda future: future.cancelled() or future.exception())
         self._read = self.channel.unary_stream(READ)
         # By the method; each call makes none of its own.
         self._methods: dict[str, Any] = {}
-
-    async def __aenter__(self) -> Self:
-        try:
-            await self.open()
-        except BaseException:
-            await self.close()
-            raise
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.close()
 
     @property
     def place(self) -> str:
@@ -104,16 +72,7 @@ class Connection(P4Device):
             response_deserializer=p4r.StreamMessageResponse.FromString,
         )()
         self._reader = asyncio.create_task(self._read_stream(), name=f"stream of {self.place}")
-        request = p4r.StreamMessageRequest()
-        request.arbitration.device_id = self.device_id
-        request.arbitration.election_id.CopyFrom(self.election_id)
-        await self.send(request)
-        try:
-            # Not wait_for: Python 3.11's loses a cancellation that comes with the answer.
-            async with asyncio.timeout(RPC_TIMEOUT):
-                await asyncio.shield(self._arbitrated)
-        except TimeoutError:
-            raise ConnectionLost(f"arbitration with {self.place}: no answer") from None
+        await self.arbitrate()
 
     async def close(self) -> None:
         """Ends the stream and closes the channel. May be called again."""
@@ -124,7 +83,7 @@ class Connection(P4Device):
         if self._stream is not None:
             self._stream.cancel()
             self._stream = None
-        self._fail(ConnectionLost(f"the connection to {self.place} was closed"))
+        self.fail(ConnectionLost(f"the connection to {self.place} was closed"))
         await self.channel.close()
 
     async def send(self, request: Any) -> None:
@@ -143,20 +102,6 @@ class Connection(P4Device):
         self.check()
         raise ConnectionLost(f"the stream to {self.place} failed: {error}")
 
-    def check(self) -> None:
-        """Raises what ended the connection, if it has ended."""
-        if self.lost.done():
-            self.lost.result()
-
-    def abandon(self, reason: str) -> None:
-        """Counts the connection as lost: what the device has is no longer known."""
-        self._fail(ConnectionLost(reason))
-
-    def _fail(self, error: Exception) -> None:
-        for future in (self.lost, self._arbitrated):
-            if not future.done():
-                future.set_exception(error)
-
     async def _read_stream(self) -> None:
         try:
             while True:
@@ -164,26 +109,14 @@ class Connection(P4Device):
                 if response is _END:
                     code = await self._stream.code()
                     details = await self._stream.details()
-                    raise _stream_error(self.place, code, details)
-                kind = response.WhichOneof("update")
-                if kind == "packet":
-                    if self.on_packet is not None:
-                        self.on_packet(response.packet)
-                elif kind == "arbitration":
-                    self._on_arbitration(response.arbitration)
+                    if code is grpc.StatusCode.OK:
+                        raise ConnectionLost(f"{self.place} ended the stream")
+                    raise _StreamStatus(code, details)
+                self.heard(response)
         except grpc.RpcError as error:
-            self._fail(explain(error, f"the stream of {self.place}"))
+            self.ended(error)
         except Exception as error:
-            self._fail(error)
-
-    def _on_arbitration(self, update: Any) -> None:
-        if update.status.code != rpc_code.OK:
-            raise NotPrimaryError(
-                f"{self.place} has another primary controller, with election id "
-                f"{U128.decode(update.election_id)}: stop it, or give a higher election id"
-            )
-        if not self._arbitrated.done():
-            self._arbitrated.set_result(None)
+            self.fail(error)
 
     async def unary(self, method: str, request: bytes, seconds: float) -> list[bytes]:
         """See `P4Device`."""
@@ -200,6 +133,10 @@ class Connection(P4Device):
             if task is not None and task.cancelling():
                 raise
             raise ConnectionLost(f"the connection to {self.place} was closed") from None
+        except grpc.aio.UsageError as error:
+            # What grpc.aio says of a call on a channel that is closed.
+            self.check()
+            raise ConnectionLost(f"the connection to {self.place} failed: {error}") from None
         except grpc.RpcError:
             # If the stream has ended, too, that is the reason.
             self.check()
@@ -212,13 +149,6 @@ def _any(value: Any) -> Any:
 
 def _serialize(message: Any) -> bytes:
     return bytes(message.SerializeToString())
-
-
-def _stream_error(place: str, code: grpc.StatusCode, details: str | None) -> Exception:
-    failure = _StreamStatus(code, details)
-    if code is grpc.StatusCode.OK:
-        return ConnectionLost(f"{place} ended the stream")
-    return explain(failure, f"the stream of {place}")
 
 
 class _StreamStatus(grpc.RpcError):

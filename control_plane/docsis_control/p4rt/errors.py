@@ -32,6 +32,16 @@ class NotPrimaryError(P4RuntimeError):
         super().__init__(message, grpc.StatusCode.PERMISSION_DENIED)
 
 
+class ElectionIdInUseError(P4RuntimeError):
+    """Another stream has this election id: maybe an earlier one, of whose end nobody has told yet.
+
+    P4Runtime 5.3: the server refuses the second stream of an election id with INVALID_ARGUMENT.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, grpc.StatusCode.INVALID_ARGUMENT)
+
+
 _TRANSIENT = {
     grpc.StatusCode.UNAVAILABLE,
     grpc.StatusCode.DEADLINE_EXCEEDED,

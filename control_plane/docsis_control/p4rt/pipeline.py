@@ -13,8 +13,10 @@ from finsy import P4Schema
 from finsy.proto import p4i
 from google.protobuf import text_format
 
-BUILD_FOLDER: Final = Path(__file__).resolve().parents[3] / "p4src" / "build"
-"""The repository's folder of p4c's output."""
+from docsis_control.project_files import ROOT
+
+BUILD_FOLDER: Final = ROOT / "p4src" / "build"
+"""The project's folder of p4c's output."""
 
 _MOST_KEPT: Final = 4
 """Programs; a testbed has two."""

@@ -13,11 +13,11 @@ from typing import Any, Final
 
 from finsy.proto import p4r
 
-from docsis_control.p4rt.connection import Connection
 from docsis_control.p4rt.device import RPC_TIMEOUT
 from docsis_control.p4rt.entities import bitstring
 from docsis_control.p4rt.errors import ConnectionLost
 from docsis_control.p4rt.pipeline import Pipeline, PipelineError
+from docsis_control.p4rt.primary import Primary
 
 
 class Operation(IntEnum):
@@ -42,7 +42,7 @@ class ControlHeader:
     are dropped.
     """
 
-    def __init__(self, connection: Connection, pipeline: Pipeline) -> None:
+    def __init__(self, connection: Primary, pipeline: Pipeline) -> None:
         headers = pipeline.schema.controller_packet_metadata
         packet_out = headers.get("packet_out")
         packet_in = headers.get("packet_in")

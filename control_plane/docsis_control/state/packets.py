@@ -12,8 +12,8 @@ from docsis_control.law.readings import Readings, Settings
 from docsis_control.p4rt.device import Entrance
 from docsis_control.p4rt.errors import P4RuntimeError
 from docsis_control.plan import ServiceFlow
-from docsis_control.state.access import BucketState, owns
-from docsis_control.state.control_header import ControlHeader, Operation, SwitchClock
+from docsis_control.state.access import BucketState, Clock, owns
+from docsis_control.state.control_header import ControlHeader, Operation
 
 _TIMEOUT: Final = 1.0
 """Seconds that a reply may take in the control loop before the switch counts as gone."""
@@ -63,7 +63,7 @@ class PacketAccess:
     name = "packets"
 
     def __init__(
-        self, control: ControlHeader, clock: SwitchClock, service_flows: Sequence[ServiceFlow]
+        self, control: ControlHeader, clock: Clock, service_flows: Sequence[ServiceFlow]
     ) -> None:
         """Args: the device's header and clock, and its service flows in order.
 

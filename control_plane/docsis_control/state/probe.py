@@ -5,22 +5,22 @@ from collections.abc import Sequence
 
 import grpc
 
-from docsis_control.p4rt.connection import Connection
 from docsis_control.p4rt.entities import register_entity
 from docsis_control.p4rt.errors import P4RuntimeError
 from docsis_control.p4rt.pipeline import Pipeline
+from docsis_control.p4rt.primary import Primary
 from docsis_control.plan import ServiceFlow
-from docsis_control.state.access import StateAccess
-from docsis_control.state.control_header import ControlHeader, SwitchClock
+from docsis_control.state.access import Clock, StateAccess
+from docsis_control.state.control_header import ControlHeader
 from docsis_control.state.packets import PacketAccess
 from docsis_control.state.registers import RegisterAccess
 
 
 async def probe_state_access(
-    connection: Connection,
+    connection: Primary,
     pipeline: Pipeline,
     control: ControlHeader,
-    clock: SwitchClock,
+    clock: Clock,
     service_flows: Sequence[ServiceFlow],
 ) -> StateAccess:
     """Registers where the target's P4Runtime has them, the control header elsewhere.

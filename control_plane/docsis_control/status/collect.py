@@ -11,7 +11,7 @@ from docsis_control.device_controller import DeviceController, Observed
 from docsis_control.law.docsis_pie import Status as AqmStatus
 from docsis_control.local_socket import own_pid
 from docsis_control.mac.channel_state import channels_from
-from docsis_control.plan import Deployment, Role
+from docsis_control.plan import Deployment, DevicePlan, Role
 from docsis_control.priority import paced
 from docsis_control.queue_managers.presets import name_of
 from docsis_control.recording import Distribution
@@ -19,8 +19,8 @@ from docsis_control.state.counters import RESYNCHRONIZED, Count, CounterReadings
 from docsis_control.status import model
 from docsis_control.status.directory import Directory, FlowPlace, directory
 from docsis_control.status.upstream import UpstreamChannel
-from docsis_control.tm.client import Traffic
 from docsis_control.tm.lateness import Lateness
+from docsis_control.tm.links import Traffic, impaired
 
 _STATES: Final[Mapping[int, model.AqmState]] = {
     AqmStatus.INACTIVE: "INACTIVE",
@@ -243,9 +243,23 @@ def _device(
         traffic_manager=record.traffic_manager,
         loop=_loop(device) if device.looped else None,
         lateness=None if seen is None or seen.lateness is None else _lateness(seen.lateness),
+        links=tuple(_links(plan, seen)),
         service_flows=service_flows,
         without_service_flow=None if seen is None else _counters(seen.counters.flows[0]),
     )
+
+
+def _links(plan: DevicePlan, seen: _Seen) -> Iterator[model.Link]:
+    for name, port in impaired(plan):
+        counted = None if seen is None else seen.links.get(port.port)
+        yield model.Link(
+            name=name,
+            port=port.port,
+            loss_ppm=port.loss_ppm,
+            jitter_ms=port.jitter_ns / 1e6,
+            lost_from_host=_told(None if counted is None else counted.receive_lost),
+            lost_to_host=_told(None if counted is None else counted.transmit_lost),
+        )
 
 
 def _lateness(late: Lateness) -> model.Lateness:

@@ -329,6 +329,24 @@ class Lateness:
 
 
 @dataclass(frozen=True, kw_only=True, config=_LENIENT)
+class Link:
+    """The link of a host or server that has loss or jitter, in each of its two directions."""
+
+    name: str = Field(description="Name of the host or server.")
+    port: int = Field(ge=1, description="The device's port that it is at.")
+    loss_ppm: int = Field(
+        ge=0, le=1_000_000, description="Share of the frames that it is to lose, millionths."
+    )
+    jitter_ms: float = Field(ge=0, description="A frame takes up to so much longer, milliseconds.")
+    lost_from_host: Traffic | None = Field(
+        description="Frames lost on their way to the device; null while it does not answer."
+    )
+    lost_to_host: Traffic | None = Field(
+        description="Frames lost on their way from the device; null while it does not answer."
+    )
+
+
+@dataclass(frozen=True, kw_only=True, config=_LENIENT)
 class Device:
     """A switch."""
 
@@ -343,6 +361,9 @@ class Device:
     loop: Loop | None = Field(description="Null where no queue of it is managed or observed.")
     lateness: Lateness | None = Field(
         default=None, description="Null where it does not answer, or does not tell."
+    )
+    links: tuple[Link, ...] = Field(
+        default=(), description="Links of hosts and servers with loss or jitter, by port."
     )
     service_flows: tuple[ServiceFlow, ...] = Field(
         description="Those of no modem: the CMTS's group flow, which takes what is flooded."

@@ -15,6 +15,7 @@ from docsis_control.priority import paced
 from docsis_control.queue_managers.flow_queues import NO_FLOW_QUEUES, ROUND_ROBIN_CODES
 from docsis_control.state.access import BucketState
 from docsis_control.tm.lateness import METHOD, Lateness, lateness_from, request
+from docsis_control.tm.links import LinkCounters, Traffic, link_counters
 from docsis_control.topology.channels import NO_SHARED_QUEUE
 
 _CONFIGURE: Final = "/docsis.tm.v1.TrafficManager/Configure"
@@ -84,6 +85,10 @@ def add_port(request: Any, port: PortSettings) -> None:
     message = request.ports.add(
         port=port.port,
         receive_delay_ns=port.receive_delay_ns,
+        receive_jitter_ns=port.jitter_ns,
+        transmit_jitter_ns=port.jitter_ns,
+        receive_loss_ppm=port.loss_ppm,
+        transmit_loss_ppm=port.loss_ppm,
         rate=port.rate,
         burst=port.burst,
         loop_back=port.loops_back,
@@ -93,13 +98,6 @@ def add_port(request: Any, port: PortSettings) -> None:
         message.framing.header = port.framing.header
         message.framing.frame_header = port.framing.frame_header
         message.framing.own_packets = port.framing.own_packets
-
-
-class Traffic(NamedTuple):
-    """A counter of the traffic manager."""
-
-    frames: int
-    bytes: int
 
 
 class QueueCounters(NamedTuple):
@@ -112,6 +110,18 @@ class QueueCounters(NamedTuple):
 
     delayed: Traffic | None
     suppressed: Traffic | None
+
+
+class Counted(NamedTuple):
+    """The traffic manager's counters at one moment.
+
+    Attributes:
+        queues: Those of the service flows' queues, by port and queue.
+        links: Those of the ports' links, by port.
+    """
+
+    queues: Mapping[tuple[int, int], QueueCounters]
+    links: Mapping[int, LinkCounters]
 
 
 class TrafficManager:
@@ -221,8 +231,8 @@ class TrafficManager:
         )
         return answer
 
-    async def counted(self) -> Mapping[tuple[int, int], QueueCounters]:
-        """Reads the counters of the service flows' queues, by port and queue.
+    async def counted(self) -> Counted:
+        """Reads the counters of the service flows' queues and of the ports' links.
 
         Raises:
             ConnectionLost: The device went away.
@@ -248,17 +258,19 @@ class TrafficManager:
             raise
         return lateness_from(answer)
 
-    def _counted(self, answer: bytes) -> Mapping[tuple[int, int], QueueCounters]:
+    def _counted(self, answer: bytes) -> Counted:
         def told(flow: Any, name: str) -> Traffic | None:
             traffic = getattr(flow, name)
             return Traffic(traffic.frames, traffic.bytes) if flow.HasField(name) else None
 
-        return {
+        state = self._pb.GetResponse.FromString(answer)
+        queues = {
             (flow.config.queue.port, flow.config.queue.queue_id): QueueCounters(
                 told(flow, "delayed"), told(flow, "suppressed")
             )
-            for flow in paced(self._pb.GetResponse.FromString(answer).service_flows)
+            for flow in paced(state.service_flows)
         }
+        return Counted(queues, link_counters(state))
 
     async def buckets(self, flows: Sequence[ServiceFlow]) -> list[BucketState]:
         """The sustained rate's buckets, for the pipeline's registers to follow.

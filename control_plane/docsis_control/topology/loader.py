@@ -11,6 +11,7 @@ from docsis_control.modem_config.document import ModemConfiguration
 from docsis_control.modem_config.file import from_bytes, from_yaml
 from docsis_control.modem_config.rules import Limits
 from docsis_control.modem_config.service_classes import load_service_classes
+from docsis_control.project_files import ROOT
 from docsis_control.topology.channel_forms import write_out_channels
 from docsis_control.topology.models import Topology
 from docsis_control.topology.neighbourhood import write_out
@@ -18,7 +19,7 @@ from docsis_control.topology.services import check_services
 
 TIERS: Final = "tiers"
 """Folder of the service tiers, beside the topologies."""
-PROJECT_TIERS: Final = Path(__file__).resolve().parents[3] / "topologies" / TIERS
+PROJECT_TIERS: Final = ROOT / "topologies" / TIERS
 """The project's own tiers, for topologies that lie elsewhere."""
 
 _LARGEST: Final = 1 << 20
@@ -52,8 +53,15 @@ def load_topology(file: Path | str, tier: str | None = None) -> Topology:
     Raises:
         ConfigError: With the file, the line and the key.
     """
-    file = Path(file)
-    document = read(file)
+    return topology_of(read(Path(file)), tier)
+
+
+def topology_of(document: Document, tier: str | None = None) -> Topology:
+    """Returns the topology that a document describes; see `load_topology`.
+
+    Raises:
+        ConfigError: With the document, the line and the key.
+    """
     data = plain(document.root)
     assert isinstance(data, dict)
     channels = write_out_channels(document, data)

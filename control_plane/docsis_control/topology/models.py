@@ -15,7 +15,7 @@ from docsis_control.config.models import (
     NodeName,
     ServiceTier,
 )
-from docsis_control.config.units import Duration
+from docsis_control.config.units import Duration, Share
 from docsis_control.config.yaml_file import plain
 from docsis_control.framing import Framing
 from docsis_control.modem_config.document import ModemConfiguration
@@ -58,12 +58,39 @@ class Device(Model):
         return self
 
 
+LONGEST_JITTER: Final = 10_000_000_000
+"""Nanoseconds."""
+
+
+class Link(Model):
+    """What happens to frames on a host's link, in each of its two directions by itself."""
+
+    loss: Share = Field(
+        default=0, description="Share of the frames that it loses, each drawn by itself."
+    )
+    jitter: Duration = Field(
+        default=0,
+        description="Each frame takes up to so much longer, drawn uniformly; frames keep their "
+        "order.",
+    )
+
+    @field_validator("jitter")
+    @classmethod
+    def _bearable(cls, value: int) -> int:
+        if value > LONGEST_JITTER:
+            raise ValueError("a jitter must be at most 10 s")
+        return value
+
+
 class Host(Model):
     """A host behind a cable modem (CPE)."""
 
     name: NodeName = Field(description="Name of the node.")
     ip: HostAddress = Field(description="IPv4 address with its prefix.")
     mac: MacAddress = Field(description="MAC address of its interface.")
+    link: Link | None = Field(
+        default=None, description="Loss and jitter of its link; neither unless given."
+    )
 
 
 class Server(Host):

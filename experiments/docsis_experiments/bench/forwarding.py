@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 import numpy as np
-from mininet.net import Mininet
 
 from docsis_control.device_controller import DeviceController
 from docsis_control.options import Options
@@ -39,6 +38,7 @@ from docsis_testbed.endings import how, last_words
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.interrupts import interrupts_deferred
 from docsis_testbed.links import PlainLink
+from docsis_testbed.mininet_package import Mininet
 from docsis_testbed.nodes import Bmv2Switch, DocsisSwitch, P4Switch, QuietHost
 from docsis_testbed.paths import switch_binary
 from docsis_testbed.realtime import PROBE_PRIORITY, real_time

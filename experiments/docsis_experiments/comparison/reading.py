@@ -74,6 +74,25 @@ def read(folder: Path) -> Result:
     Raises:
         TestbedError: It is none, is damaged, or of another version.
     """
+    experiment, summary = checked_summary(folder)
+    series = (
+        _of_runs(folder, summary)
+        if experiment == "scenario"
+        else _of_outcomes(summary, files.read(folder / files.OUTCOMES))
+    )
+    if not series:
+        raise TestbedError(f"{folder}: has no run that can be compared")
+    return Result(
+        folder.resolve().name, str(summary["title"]), experiment, series, _conditions(summary)
+    )
+
+
+def checked_summary(folder: Path) -> tuple[str, dict[str, Any]]:
+    """Returns which experiment a folder is of, and its summary, held against its schema.
+
+    Raises:
+        TestbedError: It is no folder of runs, is damaged, or of another version.
+    """
     summary = _summary(folder)
     try:
         experiment = document.experiment_of(summary)
@@ -90,16 +109,7 @@ def read(folder: Path) -> Result:
         raise TestbedError(
             f"{folder}: is of another version, or damaged: {_first_line(error)}"
         ) from None
-    series = (
-        _of_runs(folder, summary)
-        if experiment == "scenario"
-        else _of_outcomes(summary, files.read(folder / files.OUTCOMES))
-    )
-    if not series:
-        raise TestbedError(f"{folder}: has no run that can be compared")
-    return Result(
-        folder.resolve().name, str(summary["title"]), experiment, series, _conditions(summary)
-    )
+    return experiment, summary
 
 
 def _conditions(summary: Mapping[str, Any]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import Final
 
 from docsis_control.config.errors import ConfigError
 from docsis_control.config.models import KeyedError
-from docsis_control.config.yaml_file import plain, read, validate
+from docsis_control.config.yaml_file import Document, plain, read, validate
 from docsis_control.topology.loader import load_topology
 from docsis_control.topology.models import Topology
 from docsis_experiments.experiment.models import Scenario
@@ -58,13 +58,36 @@ def load(
                 )
             ]
         )
-    if topology is None:
-        topology_file = file.parent / scenario.topology
-        if not topology_file.is_file():
-            raise ConfigError(
-                [document.problem(("topology",), f"{topology_file}: there is no such file")]
-            )
-        topology = load_topology(topology_file, scenario.tier)
+    return with_topology(
+        document, scenario, _named(document, scenario) if topology is None else topology, change
+    )
+
+
+def _named(document: Document, scenario: Scenario) -> Topology:
+    """Reads the topology that a scenario names."""
+    file = document.file.parent / scenario.topology
+    if not file.is_file():
+        raise ConfigError([document.problem(("topology",), f"{file}: there is no such file")])
+    return load_topology(file, scenario.tier)
+
+
+def with_topology(
+    document: Document,
+    scenario: Scenario,
+    topology: Topology,
+    change: Callable[[Scenario], Scenario] = lambda scenario: scenario,
+) -> Loaded:
+    """Puts a scenario and its topology together.
+
+    Args:
+        document: What the scenario was read from, for errors.
+        scenario: As it says.
+        topology: What to build.
+        change: What is other than it says, before anything is left to the topology.
+
+    Raises:
+        ConfigError: They do not fit together; with the document, the line and the key.
+    """
     try:
         return Loaded(resolved(change(scenario), topology), topology)
     except KeyedError as error:

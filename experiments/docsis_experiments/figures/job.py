@@ -18,7 +18,7 @@ from docsis_experiments.reports import document, report
 from docsis_experiments.reports import folder as run_folder
 from docsis_ptf.renewal import CONFIDENCE
 from docsis_testbed import versions
-from docsis_testbed.paths import RESULTS
+from docsis_testbed.paths import RESULTS, switch_binary
 from docsis_testbed.progress import progress_bar
 
 _PROBABILITIES: Final = tuple(float(f"{p:.4g}") for p in np.geomspace(1e-3, 10, 33))
@@ -49,6 +49,8 @@ def run(
     Raises:
         TestbedError: The switch is not built, or a folder cannot be made.
     """
+    # Asked first, so that nothing is left where it is not built.
+    switch_binary()
     started = datetime.now()
     folder = run_folder.create_named("figures", results)
     with run_folder.told_if_unfinished(folder, console), progress_bar(console) as bar:

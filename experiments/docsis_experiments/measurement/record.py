@@ -17,10 +17,13 @@ from docsis_control.modem_config.provisioned import Direction
 from docsis_control.queue_managers.names import Preset
 from docsis_control.status.upstream import UpstreamChannel, encode_channels
 from docsis_experiments.experiment.managers import name_of_run
+from docsis_experiments.measurement.links import ImpairedLink
 from docsis_experiments.measurement.service_flow_shares import MeasuredShares
 from docsis_experiments.measurement.timing import Timing
 from docsis_experiments.measurement.trace import Trace
 from docsis_experiments.measurement.viewing import COLUMNS, Viewing
+from docsis_testbed.captures import Capture
+from docsis_testbed.own_commands import Done
 
 Floats = npt.NDArray[np.float64]
 
@@ -198,6 +201,9 @@ class RunRecord:
         acknowledgements: When each of a flow's left the receiver of the data, by group, and
             how long it was on its way to the sender.
         carried: By the downstream channel, where it has a rate; of virtual time alone.
+        links: Links with loss or jitter, over the measured time.
+        captures: Of frames, where somebody asked for them.
+        commands: What became of the user's own.
     """
 
     label: str
@@ -233,6 +239,9 @@ class RunRecord:
     unanswered: Mapping[str, Floats] = field(default_factory=dict)
     acknowledgements: Mapping[str, Sequence[Packets]] = field(default_factory=dict)
     carried: Carried | None = None
+    links: tuple[ImpairedLink, ...] = ()
+    captures: tuple[Capture, ...] = ()
+    commands: tuple[Done, ...] = ()
 
     @property
     def name(self) -> str:

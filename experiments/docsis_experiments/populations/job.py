@@ -80,8 +80,8 @@ def run(
         TestbedError: Tests failed (the results of the others are written), or something is missing
             or did not work; what has been played is kept.
     """
-    if output is not None:
-        _check_empty(output)
+    destination = run_folder.Destination(output, results)
+    destination.check()
     _admit(population, place)
     kept = Store() if store is None else store
     started = datetime.now()
@@ -99,21 +99,11 @@ def run(
     missing = [unit for unit, one in keys.items() if one not in there]
     failures = collect(missing, place.play, kept, there, console, _words(planned), "tests")
     made = [(test, there[keys[test.unit]]) for test in planned if keys[test.unit] in there]
-    folder = _write(population, seed, made, failures, place, started, (output, results), console)
+    folder = _write(population, seed, made, failures, place, started, destination, console)
     console.print(f"Report: {folder / 'report.html'}", soft_wrap=True, highlight=False)
     if failures:
         raise TestbedError(f"{len(failures)} of {len(keys)} tests failed, the first: {failures[0]}")
     return folder
-
-
-def _check_empty(output: Path) -> None:
-    try:
-        if output.exists() and (not output.is_dir() or any(output.iterdir())):
-            raise TestbedError(
-                f"--output {output}: is there and not empty; name a new or an empty folder"
-            )
-    except OSError as error:
-        raise TestbedError(f"--output {output}: cannot be read ({error.strerror})") from None
 
 
 def _admit(population: Population, place: Place) -> None:
@@ -146,15 +136,14 @@ def _write(
     failures: Sequence[str],
     place: Place,
     started: datetime,
-    where: tuple[Path | None, Path],
+    destination: run_folder.Destination,
     console: Console,
 ) -> Path:
     tests = [result_of(test, outcome) for test, outcome in made]
     summary = population_summary.summarise(
         population, tests, failures, place.stage.versions(), seed=seed, stage=place.name
     )
-    output, results = where
-    folder = run_folder.create_named(population.name, results if output is None else output.parent)
+    folder = destination.create(population.name)
     with run_folder.told_if_unfinished(folder, console):
         inputs = folder / "inputs"
         inputs.mkdir()
@@ -164,8 +153,6 @@ def _write(
         details = run_folder.circumstances(started)
         report.complete(folder, summary, details, Populated(tests))
         folder = run_folder.finish(folder)
-        if output is not None:
-            folder = _moved(folder, output)
     _print(summary, tests, console)
     return folder
 
@@ -173,14 +160,6 @@ def _write(
 def _each_once(made: Sequence[tuple[PlannedTest, Outcome]]) -> list[Outcome]:
     """Arms in which a subscriber has the same modem share an outcome."""
     return list({outcome.key: outcome for _, outcome in made}.values())
-
-
-def _moved(folder: Path, output: Path) -> Path:
-    try:
-        # An empty folder is replaced.
-        return folder.rename(output)
-    except OSError as error:
-        raise TestbedError(f"{folder}: cannot be renamed to {output} ({error.strerror})") from None
 
 
 def _print(summary: Mapping[str, Any], tests: Sequence[ResultOfTest], console: Console) -> None:

@@ -34,6 +34,8 @@ def run(
     only: Sequence[str] = (),
     console: Console,
     results: Path = RESULTS,
+    output: Path | None = None,
+    note: str = "",
 ) -> Path:
     """Make all runs, or those of them that are not there; write the results, print the tables.
 
@@ -44,6 +46,8 @@ def run(
         only: Labels of runs, or of a grid's managers; all unless given.
         console: Where progress and tables go.
         results: Folder that gets the result's folder.
+        output: The result's folder itself, new or empty, instead of one in `results`.
+        note: What the user wants to remember of it; see `reports.note`.
 
     Returns:
         The result's folder.
@@ -54,6 +58,8 @@ def run(
         TestbedError: A value is contradicted (the results are written), or runs could not be made;
             those that were made are kept, and the same command goes on from there.
     """
+    destination = run_folder.Destination(output, results)
+    destination.check()
     scenario, topology = loaded.scenario, loaded.topology
     runs = chosen_runs(scenario, only)
     stage = maker.stage
@@ -68,7 +74,7 @@ def run(
     with maker.opened(f"run {scenario.name}", topology):
         # Before anything of ours runs: the machine's own.
         timers = stage.timers()
-        folder = run_folder.create_named(scenario.name, results)
+        folder = destination.create(scenario.name)
         (folder / "inputs").mkdir()
         write_topology(topology, folder / "inputs" / "topology.yaml")
         write_scenario(scenario, folder / "inputs" / SCENARIO_FILE)
@@ -82,7 +88,7 @@ def run(
             outcomes = list(maker.make(order, made))
             _complete(made, order)
             bar.update(task, description="report")
-            figures = _written(loaded, maker, order, outcomes, timers, made, started)
+            figures = _written(loaded, maker, order, outcomes, timers, made, started, note)
             folder = run_folder.finish(folder)
             maker.finish(order)
     _show(figures, made, folder, console)
@@ -106,6 +112,7 @@ def _written(
     timers: dict[str, Any],
     made: Made,
     started: datetime,
+    note: str,
 ) -> dict[str, Any]:
     """Content of summary.json, once everything is in the folder."""
     # Heavy, and not needed until the runs are there.
@@ -128,6 +135,7 @@ def _written(
         versions=stage.versions(),
         timers=timers,
         marks=maker.marks,
+        note=note,
     )
     details = {**run_folder.circumstances(started), "kept": made.kept, "told": made.told}
     report.complete(folder, figures, details, Repeated(figures, outcomes))

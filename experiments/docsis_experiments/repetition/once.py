@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from docsis_control.config.units import format_duration, format_share
 from docsis_control.topology.document import write_topology
 from docsis_experiments.experiment.chosen import chosen_runs
 from docsis_experiments.experiment.document import SCENARIO_FILE, write_scenario
@@ -47,6 +48,8 @@ def run(
     only: Sequence[str] = (),
     console: Console,
     results: Path = RESULTS,
+    output: Path | None = None,
+    note: str = "",
 ) -> Path:
     """Run a scenario, write the results, print the tables.
 
@@ -56,6 +59,8 @@ def run(
         only: Labels of runs, or of a grid's managers; all unless given.
         console: Where progress and tables go.
         results: Folder that gets the run's folder.
+        output: The run's folder itself, new or empty, instead of one in `results`.
+        note: What the user wants to remember of it; see `reports.note`.
 
     Returns:
         The run's folder.
@@ -67,6 +72,8 @@ def run(
             written; or something is missing or did not work, and nothing is left behind but the
             folder.
     """
+    destination = run_folder.Destination(output, results)
+    destination.check()
     scenario, topology = loaded.scenario, loaded.topology
     runs = chosen_runs(scenario, only)
     stage.admit(topology, [one.managed.management for one in runs], scenario)
@@ -76,7 +83,7 @@ def run(
     with stage.opened(f"run {scenario.name}", topology):
         # Before anything of ours runs: the machine's own.
         late = stage.timers()
-        folder = run_folder.create_named(scenario.name, results)
+        folder = destination.create(scenario.name)
         (folder / "inputs").mkdir()
         topology_file = folder / "inputs" / "topology.yaml"
         write_topology(topology, topology_file)
@@ -114,6 +121,7 @@ def run(
                 versions=stage.versions(),
                 timers=late,
                 marks=stage.marks,
+                note=note,
             )
             details = {
                 **run_folder.circumstances(started),
@@ -143,8 +151,48 @@ def _tell(figures: dict[str, Any], console: Console) -> None:
     if figures["expectations"]:
         console.print(verdicts_table(figures))
     console.print(timing_words(figures), soft_wrap=True, highlight=False)
+    for run in figures["runs"]:
+        for one in run.get("commands", ()):
+            console.print(
+                f"{one['command']}: {one['words']}; {one['log']}",
+                soft_wrap=True, highlight=False, markup=False,
+            )  # fmt: skip
+    for run in figures["runs"]:
+        for link in run.get("links", ()):
+            console.print(
+                f"{run['label']}: {link_words(link)}",
+                soft_wrap=True, highlight=False, markup=False,
+            )  # fmt: skip
+    captures = [one for run in figures["runs"] for one in run.get("captures", ())]
+    if captures:
+        counted = "1 capture is" if len(captures) == 1 else f"{len(captures)} captures are"
+        # runs/RUN/captures, also of those in a folder below it.
+        folders = dict.fromkeys(str(Path(*Path(one["file"]).parts[:3])) for one in captures)
+        console.print(
+            f"{counted} in {' and '.join(folders)}.", soft_wrap=True, highlight=False, markup=False
+        )
+    for one in captures:
+        if one["words"]:
+            console.print(
+                f"{one['file']} {one['words']}.",
+                style="yellow", soft_wrap=True, highlight=False, markup=False,
+            )  # fmt: skip
     if figures["left_out"]:
         console.print(f"Not judged: {'; '.join(figures['left_out'])}.", soft_wrap=True)
+
+
+def link_words(link: Mapping[str, Any]) -> str:
+    """Tells what a link with loss or jitter did to frames, from an entry of a run's `links`."""
+    done = []
+    if link["loss"] != format_share(0):
+        ways = [
+            f"{way['lost']} of {way['frames']} frames {end}"
+            for end, way in (("from", link["from_host"]), ("to", link["to_host"]))
+        ]
+        done.append(f"lost {' it, and '.join(ways)} it, with {link['loss']} asked for")
+    if link["jitter"] != format_duration(0):
+        done.append(f"made each frame up to {link['jitter']} later")
+    return f"the link of {link['host']} {'; it '.join(done)}."
 
 
 def _raise_what_is_left(figures: dict[str, Any]) -> None:

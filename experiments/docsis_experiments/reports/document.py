@@ -45,6 +45,8 @@ def experiment_of(summary: dict[str, Any]) -> str:
         TestbedError: it is of none that we know.
     """
     name = summary.get("experiment", next(iter(_OLD)))
+    if not isinstance(name, str):
+        raise TestbedError("summary.json: experiment: must be a text")
     if name in _OLD:
         raise TestbedError(
             f"summary.json: is of {_OLD[name]} from before it was a scenario, and its shape is "
@@ -54,7 +56,7 @@ def experiment_of(summary: dict[str, Any]) -> str:
         raise TestbedError(
             f'summary.json: experiment: there is no "{name}"; there are {", ".join(SCHEMAS)}'
         )
-    return str(name)
+    return name
 
 
 def schema(experiment: str) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of a run: results/<time>-<name>/, with .partial behind it until it is whole.
+"""The folder of a run: results/<time>-<name>/, or the one that the user names with --output.
+
+Its name has .partial behind it until it is whole.
 
 summary.json           the figures; each experiment's has a schema
 report.html            the same for people; opens offline
@@ -15,6 +17,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -39,13 +42,90 @@ def create_named(name: str, results: Path = RESULTS) -> Path:
     try:
         if _whole(folder).exists():
             raise FileExistsError
+        _make(folder)
+    except FileExistsError:
+        raise TestbedError(f"{_whole(folder)}: exists already; try again in a second") from None
+    return folder
+
+
+def _make(folder: Path, named: str = "") -> None:
+    """Makes a run's folder; `named` is how the user named it, where that is not its path."""
+    try:
         folder.mkdir(parents=True)
         (folder / "plots").mkdir()
     except FileExistsError:
-        raise TestbedError(f"{_whole(folder)}: exists already; try again in a second") from None
+        raise
     except OSError as error:
-        raise TestbedError(f"{folder}: cannot be made ({error.strerror})") from None
-    return folder
+        raise TestbedError(
+            f"{named or folder}: nothing can be written there ({error.strerror}); name another "
+            "folder"
+        ) from None
+
+
+@dataclass(frozen=True)
+class Destination:
+    """Where a result goes.
+
+    Attributes:
+        output: The result's folder itself, new or empty; None: one of `results`, named by the time.
+        results: Folder that gets the result's folder where `output` is None.
+    """
+
+    output: Path | None = None
+    results: Path = RESULTS
+
+    def check(self) -> None:
+        """Refuses an output folder that cannot become the result's; nothing is made.
+
+        Raises:
+            TestbedError: It has something in it, it cannot be renamed, or a result that is not
+                complete is beside it.
+        """
+        if self.output is None:
+            return
+        place = f"--output {self.output}"
+        try:
+            whole = self.output.resolve()
+            if whole.exists() and not whole.is_dir():
+                raise TestbedError(f"{place}: is no folder; name a new or an empty folder")
+            if whole.exists() and any(whole.iterdir()):
+                raise TestbedError(
+                    f"{place}: is there and not empty; name a new or an empty folder"
+                )
+            if whole.is_mount():
+                raise TestbedError(f"{place}: is a file system's root; name a folder inside of it")
+            if _partial(whole).exists():
+                raise TestbedError(
+                    f"{place}: {_partial(whole)} has what is left of a run that was not completed; "
+                    "delete it, or name another folder"
+                )
+        except (OSError, RuntimeError) as error:
+            # A loop of symbolic links is a RuntimeError before Python 3.13.
+            reason = getattr(error, "strerror", None) or error
+            raise TestbedError(f"{place}: cannot be used ({reason})") from None
+
+    def create(self, name: str) -> Path:
+        """Makes the folder of a new run; :func:`finish` says that it is whole.
+
+        Args:
+            name: Of the experiment.
+
+        Raises:
+            TestbedError: It cannot be made, or the output folder is in use by now.
+        """
+        if self.output is None:
+            return create_named(name, self.results)
+        self.check()
+        folder = _partial(self.output.resolve())
+        try:
+            _make(folder, f"--output {self.output}")
+        except FileExistsError:
+            raise TestbedError(f"{folder}: was made just now by another run") from None
+        return folder
+
+
+def _partial(folder: Path) -> Path:
+    return folder.with_name(folder.name + PARTIAL)
 
 
 def _whole(folder: Path) -> Path:

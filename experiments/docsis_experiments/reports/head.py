@@ -17,6 +17,7 @@ def head(
     target: str,
     versions: Mapping[str, str],
     timers: Mapping[str, Any],
+    note: str = "",
 ) -> dict[str, Any]:
     """The part of a summary that follows from what was run.
 
@@ -26,6 +27,7 @@ def head(
         target: Name of the switch target.
         versions: Version by program.
         timers: The machine's own lateness.
+        note: The user's own, or "".
     """
     return {
         "name": scenario.name,
@@ -41,4 +43,5 @@ def head(
         "measured_seconds": scenario.measured / 1e9,
         "versions": dict(versions),
         "timers": dict(timers),
+        **({"note": note} if note else {}),
     }

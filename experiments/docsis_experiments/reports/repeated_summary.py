@@ -275,6 +275,7 @@ def summarise(
     versions: Mapping[str, str],
     timers: Mapping[str, Any],
     marks: Mapping[str, Any],
+    note: str = "",
 ) -> dict[str, Any]:
     """The whole of summary.json, validated.
 
@@ -290,6 +291,7 @@ def summarise(
         versions: Version by program.
         timers: The machine's own lateness.
         marks: Marks of the stage: `stage`, and `jobs` where there are some.
+        note: The user's own note, or "".
     """
     called = {run.label: run.name for run in scenario.all_runs}
     verdict = together(one.verdict for one in judged)
@@ -297,7 +299,7 @@ def summarise(
         {
             "experiment": "repeated",
             "version": VERSION,
-            **head(scenario, topology, target=target, versions=versions, timers=timers),
+            **head(scenario, topology, target=target, versions=versions, timers=timers, note=note),
             **marks,
             "numbers": words,
             "count": len(numbers),

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from docsis_control.topology.models import Topology
-from docsis_experiments.experiment.models import Scenario
+from docsis_experiments.experiment.models import Scenario, slug
 from docsis_experiments.judging.judge import Verdict
 from docsis_experiments.measurement.metric import Metric
 from docsis_experiments.measurement.metrics import METRICS
@@ -20,6 +20,8 @@ from docsis_experiments.measurement.trace import Trace
 from docsis_experiments.reports import document, service_flow_shares, upstream_channels
 from docsis_experiments.reports.document import finite
 from docsis_experiments.reports.head import head
+from docsis_testbed.captures import Capture
+from docsis_testbed.own_commands import Done
 
 
 def figure(metric: Metric, value: float) -> float | int | None:
@@ -68,11 +70,42 @@ def run_figures(scenario: Scenario, run: RunRecord) -> dict[str, Any]:
         "timing": run.timing.document(),
         "faults": list(run.faults),
         **({"digest": run.digest} if run.digest else {}),
+        **({"links": [link.figures() for link in run.links]} if run.links else {}),
+        **(
+            {"commands": [command_figures(run, one) for one in run.commands]}
+            if run.commands
+            else {}
+        ),
+        **(
+            {"captures": [capture_figures(run, one) for one in run.captures]}
+            if run.captures
+            else {}
+        ),
         **(
             {"upstream_channels": [upstream_channels.figures(one) for one in run.channels]}
             if run.channels
             else {}
         ),
+    }
+
+
+def capture_figures(run: RunRecord, capture: Capture) -> dict[str, Any]:
+    """One entry of a run's `captures`; its file is within the result's folder."""
+    return {
+        "name": capture.name,
+        "file": f"runs/{slug(run.label)}/{capture.file.as_posix()}",
+        "frames": capture.frames,
+        "words": capture.words,
+    }
+
+
+def command_figures(run: RunRecord, done: Done) -> dict[str, Any]:
+    """One entry of a run's `commands`; its log is within the result's folder."""
+    return {
+        "command": done.command.told,
+        "start_s": done.command.start_s,
+        "log": f"runs/{slug(run.label)}/{done.log.as_posix()}",
+        "words": done.words,
     }
 
 
@@ -117,6 +150,7 @@ def summarise(
     versions: Mapping[str, str],
     timers: Mapping[str, Any],
     marks: Mapping[str, Any] | None = None,
+    note: str = "",
 ) -> dict[str, Any]:
     """The whole of summary.json, validated.
 
@@ -130,12 +164,13 @@ def summarise(
         versions: Version by program.
         timers: The machine's own lateness.
         marks: Marks of the stage: `stage`, and `seed` where there is one.
+        note: The user's own note, or "".
     """
     figures: dict[str, Any] = document.rounded(
         {
             "experiment": "scenario",
             "version": document.VERSION,
-            **head(scenario, topology, target=target, versions=versions, timers=timers),
+            **head(scenario, topology, target=target, versions=versions, timers=timers, note=note),
             "passed": passed(records, verdicts),
             "no_verdict": [f"{run.label}: {run.withheld}" for run in records if run.withheld],
             "left_out": list(left_out),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from docsis_control.project_files import INSTALLED
 from docsis_experiments.reproduction.costs.ledger import machine
 from docsis_experiments.runs import sources
 from docsis_experiments.runs.sources import StageName
@@ -59,7 +60,9 @@ def now(stage: StageName) -> Circumstances:
 
 
 def _commit() -> str:
-    """The commit that is checked out; "" where git does not tell."""
+    """The commit that is checked out; "" where git does not tell, or there is no clone."""
+    if INSTALLED:
+        return ""
     found = _git("rev-parse", "--short=10", "HEAD")
     changed = _git("status", "--porcelain", "--untracked-files=no")
     return f"{found}{_CHANGED}" if found and changed else found

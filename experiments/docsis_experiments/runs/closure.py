@@ -15,19 +15,21 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from docsis_control.project_files import package_folder
 from docsis_testbed.errors import TestbedError
-from docsis_testbed.paths import ROOT
 
-_GENERATED: Final = ROOT / "control_plane" / "docsis_control" / "gen"
+_PLACES: Final = {
+    "docsis_control": "control_plane",
+    "docsis_experiments": "experiments",
+    "docsis_testbed": "mininet",
+    "docsis_ptf": "ptf_tests",
+    "docsis_cli": "cli",
+}
 
 PACKAGES: Final[Mapping[str, Path]] = MappingProxyType(
     {
-        "docsis_control": ROOT / "control_plane" / "docsis_control",
-        "docsis_experiments": ROOT / "experiments" / "docsis_experiments",
-        "docsis_testbed": ROOT / "mininet" / "docsis_testbed",
-        "docsis_ptf": ROOT / "ptf_tests" / "docsis_ptf",
-        "docsis_cli": ROOT / "cli" / "docsis_cli",
-        "docsis": _GENERATED / "docsis",
+        **{name: package_folder(name, place) for name, place in _PLACES.items()},
+        "docsis": package_folder("docsis_control", "control_plane") / "gen" / "docsis",
     }
 )
 """The project's packages; generated modules call each other by their own name."""
@@ -71,6 +73,19 @@ def modules(package: str) -> list[str]:
         parts = [*package.split("."), *path.relative_to(folder).with_suffix("").parts]
         names.append(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
     return sorted(names)
+
+
+def place_in_clone(file: Path) -> str:
+    """Returns where a module's file is in a clone, also of an installed one: its name in hashes.
+
+    Args:
+        file: Of one of PACKAGES, or anywhere.
+    """
+    for name, place in _PLACES.items():
+        folder = package_folder(name, place)
+        if file.is_relative_to(folder):
+            return (Path(place) / name / file.relative_to(folder)).as_posix()
+    return file.as_posix()
 
 
 def imports(name: str, file: Path) -> Iterator[str]:

@@ -104,7 +104,15 @@ class Damaged(TestbedError):
 
 def encode(outcomes: Sequence[Outcome]) -> bytes:
     """Outcomes as the content of a file, in their order."""
-    rows = [_row(outcome) for outcome in outcomes]
+    return encode_rows([row(outcome) for outcome in outcomes])
+
+
+def encode_rows(rows: Sequence[dict[str, Any]]) -> bytes:
+    """Rows as the content of a file that is not damaged, whatever they say.
+
+    Raises:
+        pa.ArrowException: They do not have the columns of a file.
+    """
     marks = {_VERSION_KEY: str(VERSION).encode(), _DIGEST_KEY: _digest(rows)}
     table = pa.Table.from_pylist(rows, schema=SCHEMA.with_metadata(marks))
     sink = io.BytesIO()
@@ -213,7 +221,8 @@ def _digest(rows: Sequence[dict[str, Any]]) -> bytes:
     return hashlib.sha256(text.encode()).hexdigest().encode()
 
 
-def _row(outcome: Outcome) -> dict[str, Any]:
+def row(outcome: Outcome) -> dict[str, Any]:
+    """The row of an outcome."""
     return {
         "key": outcome.key,
         "run": outcome.run,

@@ -84,10 +84,8 @@ def code(*roots: str) -> str:
     Raises:
         TestbedError: A file cannot be read.
     """
-    return _hash(
-        (path.relative_to(ROOT).as_posix(), path)
-        for path in sorted(set(closure.closure(*roots).values()))
-    )
+    files = set(closure.closure(*roots).values())
+    return _hash(sorted((closure.place_in_clone(path), path) for path in files))
 
 
 @functools.cache

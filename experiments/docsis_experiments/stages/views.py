@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Captures of channels and traces of devices, which a run writes when asked to."""
+"""Captures of frames and traces of devices, which a run writes when asked to."""
 
 from __future__ import annotations
 
@@ -8,51 +8,80 @@ from pathlib import Path
 from typing import Final
 
 from docsis_control.topology.models import Topology
+from docsis_testbed import captures
+from docsis_testbed.captures import ALL, DEFAULT_MIB, Point
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.paths import RESULTS
+
+CAPTURES: Final = "captures"
+"""Folder of a run that has its captures; those of upstream channels are in channels/ there."""
 
 
 @dataclass(frozen=True)
 class Views:
-    """The folders to which a run writes what can be seen of it packet by packet.
+    """What a run writes so that it can be seen packet by packet.
 
     Attributes:
-        captures: Folder that gets a capture of each upstream channel, RUN/CHANNEL.pcap; None: no
-            captures.
+        captures: Names of hosts, servers, switches, their interfaces and upstream channels, or
+            "all": what is captured.
+        mib: Bound of each capture at a host, a server or an interface, MiB.
         traces: Folder that gets a trace of each device, RUN/DEVICE.txt; None: no traces.
+        results: Where the results go: its disk has to have room for the captures.
     """
 
-    captures: Path | None = None
+    captures: tuple[str, ...] = ()
+    mib: int = DEFAULT_MIB
     traces: Path | None = None
+    results: Path = RESULTS
 
-    def check(self, topology: Topology, target: str) -> None:
+    def check(self, topology: Topology, target: str, *, interfaces: bool, runs: int = 1) -> None:
         """Refuses what cannot be written.
 
         Args:
             topology: What is to be built.
             target: Name of the switch target.
+            interfaces: Whether the stage has interfaces, at which frames can be captured.
+            runs: How many there are.
 
         Raises:
-            TestbedError: The topology has no upstream channel, or the switch writes nothing.
+            TestbedError: There is nothing of a name, or nothing of it can be captured, or the disk
+                has no room; or the switch writes no traces.
         """
-        if target != "embedded" and (self.captures or self.traces):
+        if target != "embedded" and self.traces:
             raise TestbedError(
-                f"--pcap and --trace have no place beside --target {target}: the embedded switch "
-                "writes them; leave them out, or the target"
+                f"--trace has no place beside --target {target}: the embedded switch writes it; "
+                "leave it out, or the target"
             )
-        if self.captures is not None and not topology.upstream_channels:
-            raise TestbedError(
-                f"--pcap has no place here: topology {topology.name} has no upstream channel with "
-                "a request/grant MAC, which it would capture"
-            )
+        captures.check_names(self.captures, topology)
+        if interfaces:
+            count = len(self.points(topology))
+            captures.check(count * runs, self.mib, self.results)
+            return
+        channels = captures.channels_of([ALL], topology)
+        for name in self.captures:
+            if name not in channels and (name != ALL or not channels):
+                raise TestbedError(
+                    f"--pcap {name}: virtual time has no interfaces to capture at, but only "
+                    f"upstream channels, of which topology {topology.name} has "
+                    f"{', '.join(channels) or 'none'}; leave --virtual out, or use --trace"
+                )
 
-    def of_channels(self, run: str, topology: Topology) -> dict[str, Path]:
-        """The captures of a run, by the channels' names; their folder is made.
+    def points(self, topology: Topology) -> list[Point]:
+        """The interfaces that a run captures."""
+        return captures.points(self.captures, topology)
+
+    def of_channels(self, folder: Path, topology: Topology) -> dict[str, Path]:
+        """The captures of upstream channels, by the channels' names; their folder is made.
+
+        Args:
+            folder: Of the run.
+            topology: What is built.
 
         Raises:
-            TestbedError: It cannot be.
+            TestbedError: The folder cannot be made.
         """
-        names = [channel.name for channel in topology.upstream_channels or ()]
-        return _files(self.captures, run, names, "pcap")
+        names = captures.channels_of(self.captures, topology)
+        return _files(folder / CAPTURES / "channels", names, "pcap")
 
     def of_devices(self, run: str, topology: Topology) -> dict[str, Path]:
         """The traces of a run, by the devices' names; their folder is made.
@@ -61,7 +90,7 @@ class Views:
             TestbedError: It cannot be.
         """
         names = [topology.cable_modem.name, topology.cmts.name]
-        return _files(self.traces, run, names, "txt")
+        return {} if self.traces is None else _files(self.traces / run, names, "txt")
 
 
 NO_VIEWS: Final = Views()
@@ -72,11 +101,11 @@ def cannot_write(path: Path, error: OSError) -> TestbedError:
     return TestbedError(f"{path}: cannot be written ({error}); give another folder")
 
 
-def _files(folder: Path | None, run: str, names: list[str], suffix: str) -> dict[str, Path]:
-    if folder is None or not names:
+def _files(folder: Path, names: list[str], suffix: str) -> dict[str, Path]:
+    if not names:
         return {}
     # A switch may have another working directory.
-    place = folder.absolute() / run
+    place = folder.absolute()
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -10,7 +10,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from mininet.net import Mininet
 from rich.console import Console
 
 from docsis_control.p4rt.connection import Connection
@@ -25,6 +24,7 @@ from docsis_testbed.command_line import CommandLine, Terminal
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.interrupts import interrupts_deferred
 from docsis_testbed.links import PlainLink
+from docsis_testbed.mininet_package import Mininet
 from docsis_testbed.nodes import DocsisSwitch, P4Switch, QuietHost
 from docsis_testbed.runstate import RunState, recorded_run
 from docsis_testbed.supervision import supervised

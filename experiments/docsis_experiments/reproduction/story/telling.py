@@ -5,15 +5,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from docsis_experiments.reproduction.catalogue.loader import load_catalogue
+from docsis_experiments.reproduction.judge.verdict import Verdict
 from docsis_experiments.reproduction.page import values
 from docsis_experiments.reproduction.page.drawing import picture
 from docsis_testbed.errors import TestbedError
 
 Data = Mapping[str, Any]
+
+_DIGITS: Final = 3
+"""Digits of a number in the text."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +51,12 @@ class _Teller:
         return ""
 
     def value(self, row: str, part: str) -> str:
-        """The measured value of a part, with its unit."""
+        """The measured value of a part, with its unit, as exactly as a text needs it."""
         found = self._part(row, part)
-        return values.number(found["value"], found["unit"])
+        measured = found["value"]
+        if measured is None:
+            raise TestbedError(f"the story names {part!r} of {row}, which was not measured")
+        return values.number(float(f"{measured:.{_DIGITS}g}"), found["unit"]).replace(" %", "%")
 
     def within(self, row: str, part: str) -> str:
         """The interval of a part: "1.6 to 13.2"."""
@@ -57,6 +65,18 @@ class _Teller:
     def outcome(self, row: str) -> str:
         """The outcome of a row in a table."""
         return values.verdict(self._row(row)["state"], self._row(row)["standing"])
+
+    def told_of(self, row: str, part: str) -> str:
+        """The outcome of a row, with a value of it where it has run."""
+        found = self.rows.get(row)
+        if found is None and row not in load_catalogue().rules:
+            raise TestbedError(f"the story names {row}, which the catalogue does not have")
+        if found is None or found["state"] == Verdict.NOT_RUN.value:
+            return "Not run at this level yet."
+        told = f"{values.verdict(found['state'], found['standing']).capitalize()}"
+        return (
+            f"{told}: {self.value(row, part)} ({self.within(row, part)})." if part else f"{told}."
+        )
 
     def seeds(self, row: str) -> str:
         """How many seeds a row has."""
@@ -68,6 +88,14 @@ class _Teller:
         return sum(
             row["paper"] == paper and row["state"] in outcomes and not values.is_definition(row)
             for row in self.rows.values()
+        )
+
+    def missing(self, paper: str) -> int:
+        """How many rows of a paper the results do not have, since they have not run at all."""
+        rules = load_catalogue().rules.values()
+        return sum(
+            rule.paper == paper and rule.id not in self.rows and rule.kind.value not in ("D", "X")
+            for rule in rules
         )
 
     def picture(self, figure: str, words: str) -> str:
@@ -117,10 +145,12 @@ def told(content: Data) -> Story:
     text = environment.get_template("story.md.j2").render(
         rests_on=teller.rests_on,
         value=teller.value,
+        told_of=teller.told_of,
         within=teller.within,
         outcome=teller.outcome,
         seeds=teller.seeds,
         count=teller.count,
+        missing=teller.missing,
         picture=teller.picture,
         papers=sorted(values.PAPERS.items()),
     )

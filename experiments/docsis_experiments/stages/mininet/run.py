@@ -29,12 +29,14 @@ from docsis_experiments.experiment.plan import (
 from docsis_experiments.measurement.begun import begun
 from docsis_experiments.measurement.channel_looks import times
 from docsis_experiments.measurement.controller import control_samples, controller_figures
+from docsis_experiments.measurement.links import ImpairedLink, ImpairedLinks
 from docsis_experiments.measurement.record import Packets, Received, RunRecord
 from docsis_experiments.measurement.timing import Timing
 from docsis_experiments.stages.mininet import faults
 from docsis_experiments.stages.mininet.channels_seen import ChannelsSeen, channels_of
 from docsis_experiments.stages.mininet.counters import CounterReader, counters
 from docsis_experiments.stages.mininet.lateness import LatenessReader, lateness_of
+from docsis_experiments.stages.mininet.link_counters import LinkReader
 from docsis_experiments.stages.mininet.requests import RequestTraffic
 from docsis_experiments.stages.mininet.rf import Congested, RfChannels, RfPort
 from docsis_experiments.stages.mininet.samples import counted_between, read_samples
@@ -45,8 +47,11 @@ from docsis_experiments.stages.mininet.traffic.capture import End
 from docsis_experiments.stages.mininet.traffic.receiving import LOST
 from docsis_experiments.stages.mininet.videos import VideoTraffic
 from docsis_experiments.stages.mininet.web_users import WebTraffic
-from docsis_experiments.stages.views import NO_VIEWS, Views
+from docsis_experiments.stages.views import CAPTURES, NO_VIEWS, Views
+from docsis_testbed.captures import captured
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.own_commands import FOLDER as COMMANDS
+from docsis_testbed.own_commands import OwnCommand, commands_running
 from docsis_testbed.progress import Progress
 from docsis_testbed.realtime import PROBE_PRIORITY, real_time
 from docsis_testbed.runstate import RunState
@@ -71,6 +76,8 @@ def measure(
     metrics_port: int | None = None,
     recordings: Path | None = None,
     views: Views = NO_VIEWS,
+    commands: Sequence[OwnCommand] = (),
+    seed: int = 0,
 ) -> RunRecord:
     """Build, run the traffic, read what it left, and take everything away.
 
@@ -86,7 +93,9 @@ def measure(
         progress: Told how far the run is.
         metrics_port: TCP port on the loopback interface for Prometheus, or None.
         recordings: Folder in which the embedded switches record what they are given, or None.
-        views: Captures and traces that the switches write.
+        views: Captures and traces that are written.
+        commands: The user's own, in hosts, while the run goes on.
+        seed: Seed of what links lose, and by how much they jitter.
 
     Raises:
         TestbedError: something did not work; nothing is left behind.
@@ -110,19 +119,32 @@ def measure(
                 metrics_port=metrics_port,
                 recordings=recordings,
                 taps=Taps(
-                    views.of_channels(run.label, topology), views.of_devices(run.label, topology)
+                    views.of_channels(folder, topology), views.of_devices(run.label, topology)
                 ),
+                seed=seed,
             )
         )
         if metrics := tcp_metrics(scenario.tcp):
             for node in topology.nodes:
                 session.testbed.node(node.name).set_tcp(metrics)
+        captures = stack.enter_context(
+            captured(session.testbed, views.points(topology), folder / CAPTURES, views.mib)
+        )
+        done = stack.enter_context(commands_running(session.testbed, commands, folder / COMMANDS))
         reader = counters(device, QUEUES[scenario.direction], target)
         clocks = lateness_of((topology.cable_modem, topology.cmts), target)
         port = congested(scenario, topology, device, target)
-        played = Played(session, plan, scenario, reader, clocks, port, channels_of(topology))
+        links = ImpairedLinks(topology)
+        played = Played(
+            session, plan, scenario, reader, clocks, port, channels_of(topology),
+            links, LinkReader(links.devices, target),
+        )  # fmt: skip
         played.play()
-    return played.record(run, topology, device.name)
+    return replace(
+        played.record(run, topology, device.name),
+        captures=tuple(one.within(folder) for one in captures),
+        commands=tuple(one.within(folder) for one in done),
+    )
 
 
 def congested(
@@ -170,6 +192,8 @@ class Played:
         clocks: LatenessReader,
         port: Congested | None,
         channels: ChannelsSeen | None,
+        links: ImpairedLinks,
+        link_reader: LinkReader,
     ) -> None:
         self._session = session
         self._folder = session.folder
@@ -179,6 +203,9 @@ class Played:
         self._clocks = clocks
         self._port = port
         self._channels = channels
+        self._links = links
+        self._link_reader = link_reader
+        self._link_losses: tuple[ImpairedLink, ...] = ()
         self._channels_at_end: tuple[UpstreamChannel, ...] = ()
         self._loads = {
             group: ServiceFlowTraffic(session.testbed, session.folder, load, reader)
@@ -225,6 +252,7 @@ class Played:
             self._wait_until("idle", -self._plan.ramp_up_seconds)
         self._wait_until("ramp-up", 0.0)
         before, late = self._reader.packets(PRIMARY_SERVICE_FLOW), self._clocks.read()
+        links_before = self._link_reader.read()
         for load in self._loads.values():
             load.begin()
         for at, action in self._timetable(steps):
@@ -235,6 +263,7 @@ class Played:
             load.end()
         after, self._timing = self._reader.packets(PRIMARY_SERVICE_FLOW), self._clocks.since(late)
         self._counters = {name: after[name] - before[name] for name in after}
+        self._link_losses = self._links.between(links_before, self._link_reader.read())
         if self._channels is not None:
             self._channels_at_end = self._channels.channels()
         self._offset_ns = time.time_ns() - time.monotonic_ns()
@@ -389,6 +418,7 @@ class Played:
             pages=self._web.pages(self._start_ns),
             round_trips=self._requests.round_trips(self._start_ns),
             videos=self._videos.viewings(self._start_ns, self._plan.measured_from),
+            links=self._link_losses,
         )
 
     def _faults(self) -> Iterator[str]:

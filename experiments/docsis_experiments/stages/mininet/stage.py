@@ -32,9 +32,10 @@ from docsis_experiments.traffic.senders import (
     UdpTrains,
     WebPages,
 )
-from docsis_testbed import preflight, versions
+from docsis_testbed import own_commands, preflight, versions
 from docsis_testbed.congestion import CONGESTION_CONTROL, check_available
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.own_commands import OwnCommand
 from docsis_testbed.progress import Progress
 from docsis_testbed.runstate import RunState, recorded_run
 
@@ -69,15 +70,17 @@ class MininetStage:
         metrics_port: int | None = None,
         recordings: Path | None = None,
         views: Views = NO_VIEWS,
+        commands: Sequence[OwnCommand] = (),
     ) -> None:
         """Args: the switch target, the controller's TCP port for Prometheus, or None, the folder
-        in which the embedded switches record what they are given, or None, and what they write
-        besides.
+        in which the embedded switches record what they are given, or None, what is captured and
+        traced, and the user's own commands in hosts.
         """
         self.target = target
         self._metrics_port = metrics_port
         self._recordings = recordings
         self._views = views
+        self._commands = tuple(commands)
         self._state: RunState | None = None
         self._runs: Counter[str] = Counter()
 
@@ -98,7 +101,8 @@ class MininetStage:
         scenario: Scenario,
     ) -> None:
         """See `Stage`."""
-        self._views.check(topology, self.target)
+        own_commands.check(self._commands, topology)
+        self._views.check(topology, self.target, interfaces=True, runs=len(managers))
         preflight.check_channels(self.target, topology)
         preflight.check_queue_managers(self.target, *managers)
         check_senders(scenario, "Mininet", SENDERS)
@@ -171,6 +175,9 @@ class MininetStage:
             metrics_port=self._metrics_port,
             recordings=self._recordings,
             views=self._views,
+            commands=self._commands,
+            # For the same reason the links of each repetition lose other frames.
+            seed=self._runs[run.label],
         )
 
     @property

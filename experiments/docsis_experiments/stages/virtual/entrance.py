@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 ELECTION_ID: Final = 1
 """There is one controller in a world."""
 
-_READ_CELLS: Final = "/p4.v1.P4Runtime/Read.cells"
+READ_CELLS: Final = "/p4.v1.P4Runtime/Read.cells"
 """Only the entrance in the same process has this method."""
 
 _CODES: Final = {code.value[0]: code for code in grpc.StatusCode}
@@ -92,7 +92,7 @@ class WorldEntrance:
         Raises:
             Refused: The status is not OK.
         """
-        [column] = self.call(_READ_CELLS, request)
+        [column] = self.call(READ_CELLS, request)
         return column
 
     def close(self) -> None:

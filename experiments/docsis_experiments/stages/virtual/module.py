@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from docsis_control.project_files import how_to_get
 from docsis_testbed.errors import TestbedError
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def check_built() -> None:
         import docsis_world  # noqa: F401
     except ImportError as error:
         raise TestbedError(
-            f"the virtual world is not built ({error}); run `make setup-virtual`"
+            f"the virtual world is not built ({error}); {how_to_get('make setup-virtual')}"
         ) from None
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +20,9 @@ from docsis_control.queue_managers.management import QueueManagement
 from docsis_control.queue_managers.names import Preset
 from docsis_control.state.counters import SERVICE_FLOW_COUNTERS, Count
 from docsis_control.status.directory import directory
+from docsis_control.tm import links
 from docsis_control.topology.models import Device, Topology
+from docsis_experiments.measurement.links import Counts
 from docsis_experiments.measurement.timing import Timing
 from docsis_experiments.stages.mininet import rf
 from docsis_experiments.stages.mininet.counters import CounterQuery
@@ -108,6 +110,15 @@ class Play:
         query = CounterQuery(device.device_id, role)
         answers = self.world.call(device.name, _READ, query.request(service_flows, names))
         return query.counts(answers)
+
+    def link_counters(self, devices: Iterable[Device]) -> Counts:
+        """Reads what the links at some devices did to frames so far."""
+        return {
+            device.name: links.links_from(
+                *self.world.call(device.name, links.METHOD, links.request(device.device_id))
+            )
+            for device in devices
+        }
 
     def carry(self, device: Device, rate: int) -> None:
         """From now on the device's RF port sends that many bit/s at the most."""

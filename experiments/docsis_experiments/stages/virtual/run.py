@@ -21,6 +21,7 @@ from docsis_experiments.experiment.models import Run, Scenario
 from docsis_experiments.experiment.plan import TAIL_SECONDS, Plan
 from docsis_experiments.measurement.begun import begun
 from docsis_experiments.measurement.controller import control_samples, controller_figures
+from docsis_experiments.measurement.links import ImpairedLinks
 from docsis_experiments.measurement.record import (
     Carried,
     Floats,
@@ -95,10 +96,13 @@ def measure(
             folder=folder,
             progress=progress,
         ) as play,
-        written(views, play.world, run.label, topology),
+        written(views, play.world, run.label, folder, topology) as captures,
     ):
         played.play(play)
-    return played.record(play, run, topology, folder)
+    return replace(
+        played.record(play, run, topology, folder),
+        captures=tuple(one.within(folder) for one in captures),
+    )
 
 
 def faults_of(world: World, topology: Topology) -> Iterator[str]:
@@ -129,6 +133,7 @@ class _Played:
         self._channels = channels
         self._role = QUEUES[scenario.direction]
         self._cmts = topology.cmts
+        self._links = ImpairedLinks(topology)
         rate = topology.channel.downstream if topology.channel else None
         self._downstream_mbps = rate / 1e6 if rate else None
         self._steps: list[tuple[float, float]] = []
@@ -159,13 +164,16 @@ class _Played:
         play.run_until("ramp-up", begin)
         play.channels.look(begin, plan.measured_seconds)
         before = play.counters(self._device, self._role)
+        links_before = play.link_counters(self._links.devices)
         for load in self._loads.values():
             load.begin()
         play.run_until("measuring", begin + plan.measured_seconds)
         after = play.counters(self._device, self._role)
+        links_after = play.link_counters(self._links.devices)
         for load in self._loads.values():
             load.end()
         self._counters = {name: after[name] - before[name] for name in after}
+        self._link_losses = self._links.between(links_before, links_after)
         play.run_until("ending", begin + plan.measured_seconds + TAIL_SECONDS)
 
     def _step(self, play: Play, channel: Channel, at: float, rate: int) -> None:
@@ -210,6 +218,7 @@ class _Played:
             unanswered=self._unanswered(play, self._traffic),
             acknowledgements=self._acknowledgements(play, self._traffic),
             carried=self._carried(play),
+            links=self._link_losses,
         )
 
     def _delays(self, sent: bytes, came: bytes, propagation_ms: float) -> Packets:

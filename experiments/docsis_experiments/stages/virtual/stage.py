@@ -60,7 +60,7 @@ class VirtualStage:
     ) -> None:
         """See `Stage`."""
         del managers  # the world says itself what it cannot have
-        self._views.check(topology, self.target)
+        self._views.check(topology, self.target, interfaces=False)
         check_senders(scenario, "virtual time", SENDERS)
         check_built()
         p4build.require_current()

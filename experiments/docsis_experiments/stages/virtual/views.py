@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from docsis_control.topology.models import Topology
 from docsis_experiments.stages.views import Views, cannot_write
+from docsis_testbed.captures import Capture
 
 if TYPE_CHECKING:
     from docsis_world import World
@@ -19,19 +20,25 @@ MOST_BYTES: Final = 64 << 20
 
 
 @contextmanager
-def written(views: Views, world: World, run: str, topology: Topology) -> Iterator[None]:
-    """Writes them within the block, into a folder of the run.
+def written(
+    views: Views, world: World, run: str, folder: Path, topology: Topology
+) -> Iterator[list[Capture]]:
+    """Writes them within the block.
 
     Args:
         views: Which, and where.
         world: Provisioned.
         run: The run's label.
+        folder: The run's.
         topology: What the world is built of.
+
+    Yields:
+        An empty list, which has what was captured once the block has ended.
 
     Raises:
         TestbedError: A file cannot be written.
     """
-    captures = views.of_channels(run, topology)
+    captures = views.of_channels(folder, topology)
     try:
         for channel, file in captures.items():
             with _said(file):
@@ -39,10 +46,17 @@ def written(views: Views, world: World, run: str, topology: Topology) -> Iterato
         for device, file in views.of_devices(run, topology).items():
             with _said(file):
                 world.trace(device, file, MOST_BYTES)
-        yield
+        made: list[Capture] = []
+        yield made
         for channel, file in captures.items():
             with _said(file):
-                world.end_capture(channel)
+                frames, left_out = world.end_capture(channel)
+            ended = (
+                f"ended at its bound of {MOST_BYTES >> 20} MiB, with {left_out} frames to come"
+                if left_out
+                else ""
+            )
+            made.append(Capture(channel, file, frames, None, ended))
     finally:
         world.end_traces()
 

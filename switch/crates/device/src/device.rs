@@ -80,6 +80,8 @@ pub(crate) struct PortCounters {
     pub sent: Traffic,
     pub receive_overflow: Traffic,
     pub transmit_overflow: Traffic,
+    pub receive_lost: Traffic,
+    pub transmit_lost: Traffic,
     pub send_failed: Traffic,
 }
 
@@ -168,6 +170,9 @@ pub struct Device {
     pub(crate) suppressed: Vec<Queued>,
     pub(crate) counters: DeviceCounters,
     pub(crate) drops: Drops,
+    /// Packets that were taken out of queues without an end of their own: a new pipeline came, or
+    /// their queue was removed.
+    pub(crate) emptied: u64,
     /// Packets that are to go through ingress again.
     pub(crate) again: VecDeque<Returned>,
     /// Packets that have left queues since one of those had its turn.
@@ -192,6 +197,10 @@ impl fmt::Debug for Device {
     }
 }
 
+/// Names the directions of a port's link, for what they draw.
+const TO_SWITCH: u64 = 1;
+const FROM_SWITCH: u64 = 2;
+
 impl Device {
     /// A device without ports (but the CPU port, if it has one) and without a pipeline.
     #[must_use]
@@ -215,6 +224,7 @@ impl Device {
             suppressed: Vec::new(),
             counters: DeviceCounters::default(),
             drops: Drops::default(),
+            emptied: 0,
             again: VecDeque::new(),
             dequeues: 0,
             digests: Digests::default(),
@@ -246,6 +256,9 @@ impl Device {
         }
         self.port_index[number] = self.ports.len() as u32;
         self.tm.add_port(port);
+        // Switches that share a seed lose different frames, and so do a link's two directions.
+        let (seed, device) = (self.config.seed, self.config.device_id);
+        let name = |direction| [device, u64::from(port), direction];
         self.ports.push(Port {
             number: port,
             link: Link {
@@ -255,8 +268,8 @@ impl Device {
                 missed: 0,
             },
             counters: PortCounters::default(),
-            receive_line: self.receive_lines.add(),
-            transmit_line: self.transmit_lines.add(),
+            receive_line: self.receive_lines.add(seed, &name(TO_SWITCH)),
+            transmit_line: self.transmit_lines.add(seed, &name(FROM_SWITCH)),
             loops_back: false,
         });
     }
@@ -371,8 +384,11 @@ impl Device {
                 self.counters.flushed.add(queue.queued);
             }
         }
-        let packets = &mut self.packets;
-        let mut keep = |packet| surplus.extend(packets.give(packet));
+        let (packets, emptied) = (&mut self.packets, &mut self.emptied);
+        let mut keep = |packet| {
+            *emptied += 1;
+            surplus.extend(packets.give(packet));
+        };
         self.tm
             .flush(now - self.skipped, &mut |queued| keep(queued.packet));
         while let Some(Returned { packet, .. }) = self.again.pop_front() {
@@ -400,9 +416,10 @@ impl Device {
                 format!("port {port}: loop_back: packet-ins and packet-outs have this port");
             return Err(ConfigError::Invalid(words));
         }
-        let packets = &mut self.packets;
+        let (packets, emptied) = (&mut self.packets, &mut self.emptied);
         self.tm
             .configure(now - self.skipped, request, &mut |queued| {
+                *emptied += 1;
                 packets.give(queued.packet);
             })?;
         // Other queues and delay lines hold more or less than those before.
@@ -415,11 +432,10 @@ impl Device {
             if let Some(index) = self.index(config.port) {
                 let port = &mut self.ports[index as usize];
                 port.loops_back = config.loop_back;
-                let limit = config.effective_delay_limit();
                 self.receive_lines
-                    .configure(port.receive_line, config.receive_delay_ns, limit);
+                    .configure(port.receive_line, config.receive_path());
                 self.transmit_lines
-                    .configure(port.transmit_line, config.transmit_delay_ns, limit);
+                    .configure(port.transmit_line, config.transmit_path());
             }
         }
         Ok(())
@@ -452,6 +468,8 @@ impl Device {
                 sent: port.counters.sent,
                 receive_overflow: port.counters.receive_overflow,
                 transmit_overflow: port.counters.transmit_overflow,
+                receive_lost: port.counters.receive_lost,
+                transmit_lost: port.counters.transmit_lost,
                 send_failed: port.counters.send_failed,
                 queue_overflow,
                 queued,

@@ -23,6 +23,8 @@ pub enum DropPlace {
     QueueFull,
     /// A delay line was full.
     LineFull,
+    /// Its link lost it, as configured.
+    Link,
     /// The controller did not take it.
     PacketIn,
     /// It went through ingress too often.
@@ -41,7 +43,7 @@ pub enum DropPlace {
 
 impl DropPlace {
     /// All places, in the order of their numbers.
-    pub const ALL: [DropPlace; 15] = [
+    pub const ALL: [DropPlace; 16] = [
         DropPlace::Ingress,
         DropPlace::Egress,
         DropPlace::NoPipeline,
@@ -50,6 +52,7 @@ impl DropPlace {
         DropPlace::NoSuchPriority,
         DropPlace::QueueFull,
         DropPlace::LineFull,
+        DropPlace::Link,
         DropPlace::PacketIn,
         DropPlace::TooManyPasses,
         DropPlace::IngressQueueFull,
@@ -71,6 +74,7 @@ impl DropPlace {
             DropPlace::NoSuchPriority => "no_such_priority",
             DropPlace::QueueFull => "queue_full",
             DropPlace::LineFull => "delay_line_full",
+            DropPlace::Link => "link_loss",
             DropPlace::PacketIn => "packet_in_refused",
             DropPlace::TooManyPasses => "too_many_passes",
             DropPlace::IngressQueueFull => "ingress_queue_full",
@@ -90,6 +94,7 @@ impl From<&DropReason<'_>> for DropPlace {
             DropReason::NoSuchPriority { .. } => DropPlace::NoSuchPriority,
             DropReason::QueueFull { .. } => DropPlace::QueueFull,
             DropReason::LineFull { .. } => DropPlace::LineFull,
+            DropReason::Link { .. } => DropPlace::Link,
             DropReason::PacketIn => DropPlace::PacketIn,
             DropReason::TooManyPasses => DropPlace::TooManyPasses,
             DropReason::IngressQueueFull => DropPlace::IngressQueueFull,

@@ -354,6 +354,10 @@ impl Device {
             } else {
                 self.trace_drop(now, number, DropReason::PacketIn);
             }
+        } else if self.transmit_lines.loses(line) {
+            let counters = &mut self.ports[index as usize].counters;
+            counters.transmit_lost.count(length);
+            self.trace_drop(now, number, DropReason::Link { port });
         } else if self.transmit_lines.has_room(line, self.out.len()) {
             let spare = self.buffers.take();
             let frame = std::mem::replace(&mut self.out, spare);

@@ -8,6 +8,7 @@
 //! the process started and never decreases.
 
 mod acks;
+mod books;
 mod counters;
 mod device;
 mod digest;
@@ -22,6 +23,7 @@ mod pool;
 mod taps;
 mod trace;
 
+pub use books::Books;
 pub use counters::DeviceCounters;
 pub use device::{Device, DeviceConfig, Link, Replaced, TrafficManagerState};
 pub use digest::{DigestConfig, DigestList, Forgotten};

@@ -81,6 +81,10 @@ impl Device {
         entry.counters.received.count(len);
         if self.receive_lines.is_wire(entry.receive_line) {
             Arrival::Ingress(now)
+        } else if self.receive_lines.loses(entry.receive_line) {
+            entry.counters.receive_lost.count(len);
+            self.drops.note(DropPlace::Link);
+            Arrival::Lost
         } else if self.receive_lines.has_room(entry.receive_line, len) {
             Arrival::Line(now, index)
         } else {

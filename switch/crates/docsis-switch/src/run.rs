@@ -362,6 +362,13 @@ fn report(device: &Device, now: u64) {
         warn!("device {id}: frames were left in queues or on delay lines; see --drain-ms");
     }
     for port in device.traffic_manager_state(now).ports {
+        if port.receive_lost.frames + port.transmit_lost.frames > 0 {
+            info!(
+                "device {id} port {}: its link lost {} frames on their way to the switch and {} \
+                 on their way from it, as configured",
+                port.config.port, port.receive_lost.frames, port.transmit_lost.frames
+            );
+        }
         info!(
             "device {id} port {}: received {} frames, sent {}, not sent {}",
             port.config.port,

@@ -9,6 +9,7 @@ mod allocator;
 mod arguments;
 mod channels;
 mod errors;
+mod faults;
 mod guard;
 mod stream;
 mod traffic;

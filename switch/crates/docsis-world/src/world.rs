@@ -13,14 +13,15 @@ use pyo3::types::{PyBytes, PyDict, PyIterator, PyList};
 use v1model::trace::{JsonTrace, TextTrace, TraceFilter, TraceSink};
 use world::mac_wire::Profile;
 use world::{
-    Content, DeviceOptions, Flow, HostOptions, MessagesOptions, Named, PagesOptions, ProbesOptions,
-    QueueId, RequestResponseOptions, RequestsOptions, Timed, TransferOptions, UdpStreamOptions,
-    VideoOptions,
+    Content, DeviceOptions, Flow, HostOptions, LinkState, MessagesOptions, Named, PagesOptions,
+    ProbesOptions, QueueId, RequestResponseOptions, RequestsOptions, Timed, TransferOptions,
+    UdpStreamOptions, VideoOptions,
 };
 
 use crate::arguments::{Whole, address, lateness, link, mac, or, time};
 use crate::channels;
 use crate::errors::exception;
+use crate::faults;
 use crate::guard::Guard;
 use crate::stream::Stream;
 use crate::traffic::{Law, Origin, flow, law, origins, tcp, times};
@@ -365,6 +366,80 @@ impl World {
             .into_iter()
             .map(|(at, frame)| (at, PyBytes::new(py, &frame)))
             .collect())
+    }
+
+    // --- faults ------------------------------------------------------------------
+
+    fn cut_link(&self, py: Python<'_>, device: &str, port: Whole<'_>) -> PyResult<()> {
+        faults::set_state(self, py, device, &port, LinkState::Cut)
+    }
+
+    fn hold_link(&self, py: Python<'_>, device: &str, port: Whole<'_>) -> PyResult<()> {
+        faults::set_state(self, py, device, &port, LinkState::Held)
+    }
+
+    fn mend_link(&self, py: Python<'_>, device: &str, port: Whole<'_>) -> PyResult<()> {
+        faults::set_state(self, py, device, &port, LinkState::Up)
+    }
+
+    #[pyo3(signature = (device, port, *, rate=None, delay_ns=None, jitter_ns=None))]
+    fn set_link(
+        &self,
+        py: Python<'_>,
+        device: &str,
+        port: Whole<'_>,
+        rate: Option<Whole<'_>>,
+        delay_ns: Option<Whole<'_>>,
+        jitter_ns: Option<Whole<'_>>,
+    ) -> PyResult<(u64, u64, u64)> {
+        let config = link(
+            (rate.as_ref(), "rate"),
+            0,
+            delay_ns.as_ref(),
+            jitter_ns.as_ref(),
+        )?;
+        let port = port.u16("port")?;
+        let before = self
+            .guard
+            .with(py, |world| world.set_link(device, port, config))?;
+        Ok((before.rate, before.delay, before.jitter))
+    }
+
+    fn set_host_lateness(
+        &self,
+        py: Python<'_>,
+        host: &str,
+        lateness: (Whole<'_>, Whole<'_>),
+    ) -> PyResult<()> {
+        let lateness = crate::arguments::lateness(py, Some(lateness))?;
+        self.guard
+            .with(py, |world| world.set_host_lateness(host, lateness))
+    }
+
+    fn stop_device(&self, py: Python<'_>, device: &str) -> PyResult<()> {
+        self.guard.with(py, |world| world.stop_device(device))
+    }
+
+    fn continue_device(&self, py: Python<'_>, device: &str) -> PyResult<()> {
+        self.guard.with(py, |world| world.continue_device(device))
+    }
+
+    fn kill_device(&self, py: Python<'_>, device: &str) -> PyResult<u64> {
+        self.guard.with(py, |world| world.kill_device(device))
+    }
+
+    fn start_device(&self, py: Python<'_>, device: &str) -> PyResult<()> {
+        self.guard.with(py, |world| world.start_device(device))
+    }
+
+    fn books<'py>(&self, py: Python<'py>, device: &str) -> PyResult<Bound<'py, PyDict>> {
+        let books = self.guard.with(py, |world| world.books(device))?;
+        faults::books(py, books)
+    }
+
+    fn take_departures<'py>(&self, py: Python<'py>, device: &str) -> PyResult<Bound<'py, PyDict>> {
+        let left = self.guard.with(py, |world| world.take_departures(device))?;
+        faults::departures(py, &left)
     }
 
     // --- traffic -----------------------------------------------------------------
@@ -787,6 +862,8 @@ impl World {
                 ("received", totals.received),
                 ("link_dropped", totals.link_dropped),
                 ("unconnected", totals.unconnected),
+                ("lost", totals.lost),
+                ("lost_inside", totals.lost_inside),
                 ("on_links", totals.on_links),
             ],
         )
@@ -1029,7 +1106,7 @@ impl World {
     }
 }
 
-fn dict<'py>(py: Python<'py>, items: &[(&str, u64)]) -> PyResult<Bound<'py, PyDict>> {
+pub fn dict<'py>(py: Python<'py>, items: &[(&str, u64)]) -> PyResult<Bound<'py, PyDict>> {
     let found = PyDict::new(py);
     for (name, value) in items {
         found.set_item(name, value)?;

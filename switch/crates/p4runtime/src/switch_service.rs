@@ -328,6 +328,16 @@ fn port_counters(state: &PortState, link: Link) -> switch::PortCounters {
             state.transmit_overflow,
         ),
         (
+            "receive_lost",
+            "Lost on the link towards the switch, as configured.",
+            state.receive_lost,
+        ),
+        (
+            "transmit_lost",
+            "Lost on the link from the switch, as configured.",
+            state.transmit_lost,
+        ),
+        (
             "send_failed",
             "Dropped: the interface did not take it.",
             state.send_failed,

@@ -5,6 +5,7 @@
 //! in nanoseconds since the process started; 0 means what the .proto says.
 
 pub use crate::acks::AckSuppression;
+use crate::delay::Path;
 pub use crate::framing::{Framing, MAX_PACKET};
 pub use crate::packet_queue_config::*;
 pub use crate::sub_queues::RoundRobin;
@@ -29,6 +30,8 @@ pub const MAX_RATE: u64 = 1_000_000_000_000;
 pub const MAX_BURST: u64 = u32::MAX as u64;
 /// Longest delay of a port that is accepted, nanoseconds.
 pub const MAX_DELAY_NS: u64 = 60_000_000_000;
+/// A loss is counted in millionths of the frames.
+pub const MILLION: u32 = 1_000_000;
 /// Largest assumed packet size that is accepted, bytes (TLV 24/25.11 has 16 bits).
 pub const MAX_ASSUMED_PACKET_SIZE: u32 = u16::MAX as u32;
 /// Most sub-queues of a service flow.
@@ -94,6 +97,14 @@ pub struct PortConfig {
     pub receive_delay_ns: u64,
     /// Added after egress, ns.
     pub transmit_delay_ns: u64,
+    /// Most that is added before ingress beside the delay, ns: drawn for each frame, uniformly.
+    pub receive_jitter_ns: u64,
+    /// Most that is added after egress beside the delay, ns.
+    pub transmit_jitter_ns: u64,
+    /// Frames of a million that the link loses on their way to the switch, each drawn by itself.
+    pub receive_loss_ppm: u32,
+    /// Frames of a million that the link loses on their way from the switch.
+    pub transmit_loss_ppm: u32,
     /// Bytes in each delay line; 0 is [`DEFAULT_DELAY_LIMIT`].
     pub delay_limit: u64,
     /// Bytes in queue 0; 0 is [`DEFAULT_PORT_QUEUE_LIMIT`].
@@ -162,6 +173,10 @@ pub struct PortState {
     pub receive_overflow: Traffic,
     /// Dropped: delay line from the switch full.
     pub transmit_overflow: Traffic,
+    /// Lost on the link towards the switch, as configured.
+    pub receive_lost: Traffic,
+    /// Lost on the link from the switch, as configured.
+    pub transmit_lost: Traffic,
     /// Dropped: the interface did not take it.
     pub send_failed: Traffic,
     /// Dropped: queue 0 full.
@@ -267,6 +282,8 @@ impl PortConfig {
         for (field, delay) in [
             ("receive_delay_ns", self.receive_delay_ns),
             ("transmit_delay_ns", self.transmit_delay_ns),
+            ("receive_jitter_ns", self.receive_jitter_ns),
+            ("transmit_jitter_ns", self.transmit_jitter_ns),
         ] {
             if self.loop_back && delay != 0 {
                 return Err(ConfigError::invalid(
@@ -281,7 +298,46 @@ impl PortConfig {
                 ));
             }
         }
+        for (field, loss) in [
+            ("receive_loss_ppm", self.receive_loss_ppm),
+            ("transmit_loss_ppm", self.transmit_loss_ppm),
+        ] {
+            if self.loop_back && loss != 0 {
+                return Err(ConfigError::invalid(
+                    place,
+                    format!("{field} is {loss}, and a port that loops back loses nothing"),
+                ));
+            }
+            if loss > MILLION {
+                return Err(ConfigError::invalid(
+                    place,
+                    format!("{field} is {loss}, more than all of a million"),
+                ));
+            }
+        }
         Ok(())
+    }
+
+    /// What happens to frames on their way to the switch.
+    #[must_use]
+    pub fn receive_path(&self) -> Path {
+        Path {
+            delay: self.receive_delay_ns,
+            jitter: self.receive_jitter_ns,
+            loss_ppm: self.receive_loss_ppm,
+            limit: self.effective_delay_limit(),
+        }
+    }
+
+    /// What happens to frames on their way from the switch.
+    #[must_use]
+    pub fn transmit_path(&self) -> Path {
+        Path {
+            delay: self.transmit_delay_ns,
+            jitter: self.transmit_jitter_ns,
+            loss_ppm: self.transmit_loss_ppm,
+            limit: self.effective_delay_limit(),
+        }
     }
 
     pub(crate) fn effective_queue_limit(&self) -> u64 {

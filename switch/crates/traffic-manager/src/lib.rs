@@ -63,7 +63,7 @@ pub use acks::{Connection, Content, Segment};
 pub use allowance::{Backlog, Notice};
 pub use bucket::TOKENS_PER_BYTE;
 pub use config::*;
-pub use delay::DelayLines;
+pub use delay::{DelayLines, Path};
 
 pub use length::frame_length;
 pub use manager::{Commit, Granted, Offer, SegmentArrival, Slot, TrafficManager};

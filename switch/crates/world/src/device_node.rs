@@ -14,6 +14,7 @@ use prefetch::fetch;
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
+use crate::departures::{Departure, Departures};
 use crate::digest::Happened;
 use crate::lateness::Gate;
 use crate::link::Frame;
@@ -25,6 +26,23 @@ const NOWHERE: u32 = u32::MAX;
 const ATOMIC_UPDATES: usize = 1 << 17;
 /// Bytes of a frame that its next node is likely to read.
 const HEADERS: usize = 128;
+
+/// Bytes of frames that wait in front of a stopped process.
+const MOST_IN_FRONT: usize = 8 << 20;
+
+/// What a device's process does.
+#[derive(Debug, Default)]
+enum Process {
+    #[default]
+    Running,
+    /// It is stopped: frames wait in front of it, each with its time and port.
+    Stopped {
+        waiting: Vec<(u64, u16, Frame)>,
+        bytes: usize,
+    },
+    /// There is none.
+    Dead,
+}
 
 /// A device, what asks it and what it tells.
 #[derive(Debug)]
@@ -52,6 +70,9 @@ pub struct DeviceNode {
     /// Ports whose frames grants let go, each with the device, by its index, and the port where
     /// they arrive.
     granted: BTreeMap<u16, (u32, u16)>,
+    doing: Process,
+    /// Departures, where somebody wants to know them.
+    departures: Option<Departures>,
     /// Queues of such ports that an upstream channel carries: which, and their SIDs there.
     upstreams: BTreeMap<QueueId, (u32, Sid)>,
 }
@@ -75,30 +96,14 @@ impl DeviceNode {
         for &port in ports {
             device.add_port(port);
         }
-        // Whoever asks has its request run at once: nobody is to be woken.
-        let (handle, requests, events, told) =
-            handle::channel(config.device_id, config.cpu_port, || {});
-        // Nobody waits while lists grow, and what is not reserved takes no large pages.
-        let mut load = handle.load_options();
-        load.grow = true;
-        let served = ServedDevice {
-            handle: handle.with_load_options(load),
-            events: told,
-            pipeline: None,
-        };
-        let limits = Limits {
-            slice: Duration::MAX,
-            atomic_updates: ATOMIC_UPDATES,
-            ..Limits::default()
-        };
-        let epoch = Arc::new(AtomicI64::new(0));
+        let (server, requests, events, epoch) = served(&config);
         Self {
             name: name.to_owned(),
             hash,
             source: sources[0],
             process: sources[1],
             device,
-            server: InProcess::in_virtual_time(served, limits, Arc::clone(&epoch)),
+            server,
             requests,
             events,
             told: false,
@@ -106,6 +111,8 @@ impl DeviceNode {
             links: vec![NOWHERE; ports.iter().max().map_or(0, |&port| usize::from(port) + 1)],
             gate,
             granted: BTreeMap::new(),
+            doing: Process::Running,
+            departures: None,
             upstreams: BTreeMap::new(),
         }
     }
@@ -198,6 +205,10 @@ impl DeviceNode {
     /// A frame reaches a port now. What that lets the device do at once is done, too: of one
     /// time nothing comes before it.
     pub fn receive(&mut self, runtime: &Runtime, net: &mut Net, port: u16, mut frame: Frame) {
+        if !self.is_running() {
+            self.miss(net, port, frame);
+            return;
+        }
         net.note(Happened::DeviceReceived, self.hash, port, frame.hash);
         let note = [frame.hash, frame.filled as u64];
         self.device
@@ -243,6 +254,10 @@ impl DeviceNode {
 
     /// When the device next has something to do may have changed.
     pub fn reschedule(&mut self, net: &mut Net) {
+        if !self.is_running() {
+            net.schedule.set(self.source, None);
+            return;
+        }
         let deadline = self.device.next_deadline();
         let time = deadline.map(|at| at.max(net.now));
         net.schedule.set(self.source, time);
@@ -256,6 +271,176 @@ impl DeviceNode {
             put(net, &self.links, self.hash, port, frame);
         }
     }
+}
+
+/// The process of a device: it may be stopped, and killed and started again.
+impl DeviceNode {
+    /// Whether it is neither stopped nor dead.
+    #[inline]
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        matches!(self.doing, Process::Running)
+    }
+
+    /// Why nobody answers here.
+    #[must_use]
+    pub fn silent(&self) -> Option<&'static str> {
+        match self.doing {
+            Process::Running => None,
+            Process::Stopped { .. } => Some("is stopped"),
+            Process::Dead => Some("is dead"),
+        }
+    }
+
+    /// A frame comes to a process that does not run.
+    #[cold]
+    fn miss(&mut self, net: &mut Net, port: u16, frame: Frame) {
+        let now = net.now;
+        if let Process::Stopped { waiting, bytes } = &mut self.doing
+            && *bytes + frame.bytes.len() <= MOST_IN_FRONT
+        {
+            *bytes += frame.bytes.len();
+            net.hold(frame.bytes.len());
+            waiting.push((now, port, frame));
+            return;
+        }
+        self.device.missed(port, 1);
+        net.lose(frame, self.hash, port);
+    }
+
+    /// The process does nothing any more, until it goes on.
+    pub fn stop(&mut self, net: &mut Net) {
+        self.doing = Process::Stopped {
+            waiting: Vec::new(),
+            bytes: 0,
+        };
+        net.schedule.set(self.source, None);
+        net.schedule.set(self.process, None);
+    }
+
+    /// A stopped process goes on: what waits in front of it is taken at the times at which it came,
+    /// unless time jumps (see [`Device::wake`]).
+    pub fn go_on(&mut self, runtime: &Runtime, net: &mut Net) {
+        let Process::Stopped { waiting, .. } = std::mem::take(&mut self.doing) else {
+            return;
+        };
+        let now = net.now;
+        self.device.wake(now, waiting.first().map(|first| first.0));
+        for (came, port, mut frame) in waiting {
+            let at = came.max(self.device.time());
+            self.run(net, at);
+            net.release(frame.bytes.len());
+            net.note(Happened::DeviceReceived, self.hash, port, frame.hash);
+            let note = [frame.hash, frame.filled as u64];
+            self.device
+                .receive_buffer(at, port, &mut frame.bytes, Some(note));
+            net.give_spare(frame.bytes);
+        }
+        self.step(runtime, net);
+        if self.gate.waiting() > 0 {
+            net.schedule.set(self.process, Some(now));
+        }
+    }
+
+    /// Does all that is due by a time which is not after now. What leaves goes onto its links now.
+    fn run(&mut self, net: &mut Net, until: u64) {
+        let mut wires = Wires {
+            net,
+            hash: self.hash,
+            links: &self.links,
+            gate: &mut self.gate,
+            process: self.process,
+            events: &self.events,
+            told: &mut self.told,
+        };
+        while self.device.step(until, &mut wires) {}
+    }
+
+    /// The process dies, with all that it has. How many frames that were, those in front of a
+    /// stopped one among them.
+    pub fn die(&mut self, net: &mut Net) -> u64 {
+        let lost_before = net.totals.lost;
+        if let Process::Stopped { waiting, .. } = std::mem::replace(&mut self.doing, Process::Dead)
+        {
+            for (_, port, frame) in waiting {
+                net.release(frame.bytes.len());
+                net.lose(frame, self.hash, port);
+            }
+        }
+        while let Some((port, frame)) = self.gate.pass() {
+            net.release(frame.bytes.len());
+            net.lose(frame, self.hash, port);
+        }
+        net.schedule.set(self.source, None);
+        net.schedule.set(self.process, None);
+        let held = self.device.books().held;
+        net.totals.lost_inside += held;
+        held + (net.totals.lost - lost_before)
+    }
+
+    /// A dead process is started again: a device without a pipeline, and nobody's.
+    pub fn start(&mut self) {
+        let config = *self.device.config();
+        let mut device = Device::new(config);
+        for link in self.device.links() {
+            if Some(link.port) != config.cpu_port {
+                device.add_port(link.port);
+                device.set_port_up(link.port, link.up);
+            }
+        }
+        if let Some(departures) = &self.departures {
+            device.add_trace(departures.sink());
+        }
+        let (server, requests, events, epoch) = served(&config);
+        self.device = device;
+        self.server = server;
+        self.requests = requests;
+        self.events = events;
+        self.epoch = epoch;
+        self.told = false;
+        self.doing = Process::Running;
+    }
+
+    /// Whether departures are recorded.
+    #[must_use]
+    pub fn records_departures(&self) -> bool {
+        self.departures.is_some()
+    }
+
+    /// Whoever asks is told from now on what leaves the device; what has left since then, or since
+    /// the last call. `None` where that was more than is kept, or nobody has asked before.
+    pub fn take_departures(&mut self) -> Option<Vec<Departure>> {
+        if let Some(departures) = &self.departures {
+            return departures.take();
+        }
+        let departures = Departures::default();
+        self.device.add_trace(departures.sink())?;
+        self.departures = Some(departures);
+        None
+    }
+}
+
+/// A device's server, what it asks of the device, what the device tells it, and its time.
+fn served(config: &DeviceConfig) -> (InProcess, Requests, EventSender, Arc<AtomicI64>) {
+    // Whoever asks has its request run at once: nobody is to be woken.
+    let (handle, requests, events, told) =
+        handle::channel(config.device_id, config.cpu_port, || {});
+    // Nobody waits while lists grow, and what is not reserved takes no large pages.
+    let mut load = handle.load_options();
+    load.grow = true;
+    let served = ServedDevice {
+        handle: handle.with_load_options(load),
+        events: told,
+        pipeline: None,
+    };
+    let limits = Limits {
+        slice: Duration::MAX,
+        atomic_updates: ATOMIC_UPDATES,
+        ..Limits::default()
+    };
+    let epoch = Arc::new(AtomicI64::new(0));
+    let server = InProcess::in_virtual_time(served, limits, Arc::clone(&epoch));
+    (server, requests, events, epoch)
 }
 
 /// A frame goes onto the link behind a port.

@@ -18,6 +18,8 @@ pub enum Happened {
     Dropped,
     /// No frame: a channel's scheduler made a MAP.
     Map,
+    /// A fault took it.
+    Lost,
 }
 
 /// Zeros that end a frame are left out in steps of so many.

@@ -86,10 +86,21 @@ impl<T> Gate<T> {
         }
     }
 
-    /// Whether nothing ever waits.
+    /// Whether nothing waits, and nothing is to.
     #[must_use]
     pub fn is_open(&self) -> bool {
-        self.lateness.is_none()
+        self.lateness.is_none() && self.waiting.is_empty()
+    }
+
+    /// What comes from now on waits for so long. What waits is done when it was to be.
+    pub fn set_lateness(&mut self, lateness: Lateness) {
+        self.lateness = lateness;
+    }
+
+    /// What waits.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
     }
 
     /// Something is to be done at `now`. When the process runs, where that is news.

@@ -12,6 +12,7 @@
 
 mod application;
 mod collected;
+mod departures;
 mod device_node;
 mod digest;
 mod error;
@@ -30,11 +31,12 @@ mod wire;
 mod world;
 
 pub use application::{Content, Counts, Named, Timed, TransferInfo, VideoColumns};
-pub use device::QueueId;
+pub use departures::Departure;
+pub use device::{Books, QueueId};
 pub use error::WorldError;
 pub use host::HostCounters;
 pub use lateness::Lateness;
-pub use link::LinkConfig;
+pub use link::{LinkConfig, LinkState};
 pub use mac_channel::Statistics as ChannelStatistics;
 pub use mac_wire;
 pub use net::{MOST_BYTES_ON_LINKS, MOST_VALUES, Totals};

@@ -32,6 +32,18 @@ pub enum End {
     Host(u32),
 }
 
+/// Whether a link carries frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LinkState {
+    /// It does.
+    #[default]
+    Up,
+    /// Frames wait on it until it is up again.
+    Held,
+    /// What is sent is lost.
+    Cut,
+}
+
 /// Rate, delay and jitter of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkConfig {
@@ -47,6 +59,7 @@ pub struct LinkConfig {
 #[derive(Debug)]
 pub struct Link {
     config: LinkConfig,
+    state: LinkState,
     random: Random,
     /// Where it leads.
     pub to: End,
@@ -69,6 +82,7 @@ impl Link {
     pub fn new(config: LinkConfig, random: Random, to: End, source: u32) -> Self {
         Self {
             config,
+            state: LinkState::Up,
             random,
             to,
             source,
@@ -112,10 +126,42 @@ impl Link {
         Some(frame)
     }
 
-    /// When the next frame arrives.
+    /// When the next frame arrives; `None` while frames wait on the link.
     #[must_use]
     pub fn next_arrival(&self) -> Option<u64> {
+        if self.state != LinkState::Up {
+            return None;
+        }
         self.on_the_way.front().map(|(arrival, _)| *arrival)
+    }
+
+    /// Whether it carries frames.
+    #[must_use]
+    pub fn state(&self) -> LinkState {
+        self.state
+    }
+
+    /// It carries frames from now on, or not. What is on a link that is cut is lost, and given
+    /// back.
+    pub fn set_state(&mut self, state: LinkState) -> VecDeque<(u64, Frame)> {
+        self.state = state;
+        if state != LinkState::Cut {
+            return VecDeque::new();
+        }
+        self.bytes = 0;
+        std::mem::take(&mut self.on_the_way)
+    }
+
+    /// Its rate, delay and jitter.
+    #[must_use]
+    pub fn config(&self) -> LinkConfig {
+        self.config
+    }
+
+    /// Frames have another rate, delay and jitter from now on, and still overtake none.
+    pub fn set_config(&mut self, config: LinkConfig) {
+        self.config = config;
+        self.last_time = (0, 0);
     }
 
     /// How long a frame takes, from its first bit to its last, rounded up.
@@ -176,6 +222,28 @@ mod tests {
             sent += 1;
         }
         assert_eq!((sent, link.dropped), (64, 1));
+    }
+
+    #[test]
+    fn what_is_held_comes_when_the_link_is_up_and_what_is_cut_is_given_back() {
+        let mut link = link(1_000_000_000, 1000, 0);
+        link.send(0, frame(1514)).unwrap();
+        assert!(link.set_state(LinkState::Held).is_empty());
+        link.send(5, frame(20)).unwrap();
+        assert_eq!(link.next_arrival(), None);
+        assert!(link.set_state(LinkState::Up).is_empty());
+        assert_eq!(link.next_arrival(), Some(1538 * 8 + 1000));
+        assert_eq!(link.set_state(LinkState::Cut).len(), 2);
+        link.set_state(LinkState::Up);
+        assert_eq!((link.next_arrival(), link.bytes), (None, 0));
+    }
+
+    #[test]
+    fn another_rate_and_delay_are_of_the_frames_behind_and_change_no_order() {
+        let mut link = link(1_000_000, 50_000_000, 0);
+        let first = link.send(0, frame(100)).unwrap();
+        link.set_config(LinkConfig::default());
+        assert_eq!(link.send(1, frame(100)).unwrap(), first);
     }
 
     proptest! {

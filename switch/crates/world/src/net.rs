@@ -8,7 +8,7 @@ use mac_wire::Sid;
 use crate::collected::{Collected, MOST_BYTES as MOST_BYTES_COLLECTED};
 use crate::digest::{Digest, Happened, of_content, of_frame};
 use crate::error::{WorldError, limit};
-use crate::link::{Frame, Link};
+use crate::link::{Frame, Link, LinkState};
 use crate::schedule::Schedule;
 
 /// Bytes of frames that all links of a world may hold.
@@ -33,7 +33,11 @@ pub struct Totals {
     pub link_dropped: u64,
     /// Left a device through a port without a link.
     pub unconnected: u64,
-    /// On links, waiting for a device's process that is late, or to be injected.
+    /// Lost to a fault: a link was cut, or a device's process was dead, or stopped for too long.
+    pub lost: u64,
+    /// Died with a device's process, in whose queues they were.
+    pub lost_inside: u64,
+    /// On links, waiting for a device's process that is late or stopped, or to be injected.
     pub on_links: u64,
 }
 
@@ -142,15 +146,38 @@ impl Net {
         self.digest.add(what, node, port, self.now, hash);
     }
 
+    /// A fault takes a frame, which nobody holds any more.
+    pub fn lose(&mut self, frame: Frame, node: u64, port: u16) {
+        self.totals.lost += 1;
+        self.note(Happened::Lost, node, port, frame.hash);
+        self.reuse(frame);
+    }
+
+    /// A link carries frames from now on, or not. `node` and `port` are where it begins.
+    pub fn set_link_state(&mut self, link: u32, state: LinkState, node: u64, port: u16) {
+        let link = &mut self.links[link as usize];
+        let gone = link.set_state(state);
+        let (source, next) = (link.source, link.next_arrival());
+        self.schedule.set(source, next.map(|at| at.max(self.now)));
+        for (_, frame) in gone {
+            self.release(frame.bytes.len());
+            self.lose(frame, node, port);
+        }
+    }
+
     /// A frame goes onto a link. `node` and `port` are where, for the digest. Whether there
-    /// was room.
+    /// was room, or a cut link lost it.
     pub fn send(&mut self, link: u32, frame: Frame, node: u64, port: u16) -> bool {
         let length = frame.bytes.len();
         let link = &mut self.links[link as usize];
+        if link.state() == LinkState::Cut {
+            self.lose(frame, node, port);
+            return true;
+        }
         let first = link.next_arrival().is_none();
         match link.send(self.now, frame) {
             Ok(arrival) => {
-                if first {
+                if first && link.state() == LinkState::Up {
                     let source = link.source;
                     self.schedule.set(source, Some(arrival));
                 }
@@ -171,7 +198,8 @@ impl Net {
         let link = &mut self.links[link as usize];
         let frame = link.receive()?;
         let (source, next) = (link.source, link.next_arrival());
-        self.schedule.set(source, next);
+        // What a link held back is overdue.
+        self.schedule.set(source, next.map(|at| at.max(self.now)));
         self.release(frame.bytes.len());
         Some(frame)
     }

@@ -31,6 +31,8 @@ pub fn balance(device: &Device, now: u64) -> (u64, u64) {
             port.send_failed,
             port.receive_overflow,
             port.transmit_overflow,
+            port.receive_lost,
+            port.transmit_lost,
             port.queue_overflow,
             port.queued,
         ]
@@ -103,7 +105,16 @@ fn docsis() -> Device {
         ..ServiceFlowConfig::default()
     };
     let request = Configuration {
-        ports: vec![port(2, 1_000_000), port(3, 0)],
+        ports: vec![
+            PortConfig {
+                receive_loss_ppm: 300_000,
+                ..port(2, 1_000_000)
+            },
+            PortConfig {
+                transmit_loss_ppm: 300_000,
+                ..port(3, 0)
+            },
+        ],
         service_flows: vec![flow(1, 1), flow(2, 2), flow(3, 3)],
         ..Configuration::default()
     };

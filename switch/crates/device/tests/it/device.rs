@@ -154,6 +154,56 @@ fn without_a_program_nothing_passes() {
 }
 
 #[test]
+fn links_lose_their_share_and_jitter_keeps_the_order() {
+    const FRAMES: u64 = 1_000;
+    let run = || {
+        let (mut device, mut out) = (bridge(), Recorder::default());
+        let links = Configuration {
+            ports: vec![
+                PortConfig {
+                    port: 1,
+                    receive_loss_ppm: 500_000,
+                    ..Default::default()
+                },
+                PortConfig {
+                    port: 3,
+                    transmit_loss_ppm: 200_000,
+                    transmit_jitter_ns: 1_000_000,
+                    ..Default::default()
+                },
+            ],
+            ..Default::default()
+        };
+        device.configure(0, &links).unwrap();
+        for number in 0..FRAMES {
+            device.poll(number * 10_000, &mut out);
+            device.receive(number * 10_000, 1, &frame(MAC, 60));
+        }
+        device.poll(FRAMES * 10_000 + 1_000_000, &mut out);
+        assert!(device.is_empty());
+        let states = ports(&device);
+        let (came, left) = (states[1], states[3]);
+        assert_eq!(came.received.frames, FRAMES);
+        assert_eq!(
+            came.receive_overflow.frames + left.transmit_overflow.frames,
+            0
+        );
+        let through = FRAMES - came.receive_lost.frames;
+        assert_eq!(left.sent.frames, through - left.transmit_lost.frames);
+        assert_eq!(out.sent.len() as u64, left.sent.frames);
+        (came.receive_lost.frames, left.transmit_lost.frames, through)
+    };
+    let (received, transmitted, through) = run();
+    // Deviations of binomial draws: 16 of 1,000 at a half, and less than 9 of 500 at a fifth.
+    assert!(
+        (500 - 5 * 16..=500 + 5 * 16).contains(&received),
+        "{received}"
+    );
+    assert!(transmitted.abs_diff(through / 5) <= 5 * 9, "{transmitted}");
+    assert_eq!(run(), (received, transmitted, through));
+}
+
+#[test]
 fn links_delay_in_both_directions() {
     let (mut device, mut out) = (bridge(), Recorder::default());
     let delays = Configuration {

@@ -76,7 +76,7 @@ pub struct SwitchArgs {
     /// Do as BMv2 does where that contradicts the specifications.
     #[arg(long)]
     pub bmv2_quirks: bool,
-    /// Determines what programs draw at random.
+    /// Determines what programs, and links with loss or jitter, draw at random.
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
     /// Capture frames into DIR/INTERFACE_in.pcap and DIR/INTERFACE_out.pcap.

@@ -129,7 +129,7 @@ class HostCounters(TypedDict):
 
 class Totals(TypedDict):
     """Frames of the whole world. What was sent equals what was received, what devices count as
-    dropped or keep, what links dropped and what is on its way."""
+    dropped or keep, what links dropped, what faults took and what is on its way."""
 
     events: int
     """Steps that the world has made."""
@@ -141,6 +141,10 @@ class Totals(TypedDict):
     """Links had no room for them."""
     unconnected: int
     """Left a device through a port without a link."""
+    lost: int
+    """Lost to a fault: a link was cut, or a device's process was dead, or stopped for too long."""
+    lost_inside: int
+    """Died with a device's process, in whose queues they were."""
     on_links: int
     """On links, or waiting for a process that is late."""
 
@@ -482,6 +486,79 @@ class World:
 
         Returns:
             When each left, and its bytes without CRC.
+        """
+
+    # --- faults ----------------------------------------------------------------------------
+
+    def cut_link(self, device: str, port: int) -> None:
+        """Loses what is on the link behind a port, and what is sent there until `mend_link`."""
+
+    def hold_link(self, device: str, port: int) -> None:
+        """Lets frames wait on the link behind a port until `mend_link`, in both directions."""
+
+    def mend_link(self, device: str, port: int) -> None:
+        """Lets the link behind a port carry frames again; what waited comes at once."""
+
+    def set_link(
+        self, device: str, port: int, *, rate: int = 0, delay_ns: int = 0, jitter_ns: int = 0
+    ) -> tuple[int, int, int]:
+        """Gives the link behind a port another rate, delay and jitter, as `connect` does.
+
+        Returns:
+            The rate, delay and jitter that it had.
+        """
+
+    def set_host_lateness(self, host: str, lateness: Lateness) -> None:
+        """Makes a host, and what sends from it, so late from now on."""
+
+    def stop_device(self, device: str) -> None:
+        """Stops a device's process, as SIGSTOP does.
+
+        Frames wait in front of it, 8 MiB at the most, and its server does not answer: calls end
+        with UNAVAILABLE at once.
+        """
+
+    def continue_device(self, device: str) -> None:
+        """Lets a stopped process go on.
+
+        It takes what waits at the times at which it came. Where it is more than 20 ms behind, its
+        time jumps, and no bucket earns anything for the gap.
+        """
+
+    def kill_device(self, device: str) -> int:
+        """Kills a device's process: its state, its streams and its frames are gone.
+
+        Until `start_device` its server does not answer and frames that come are lost.
+
+        Returns:
+            How many frames it had.
+        """
+
+    def start_device(self, device: str) -> None:
+        """Starts a dead device again, without a pipeline, as `add_device` adds it."""
+
+    def books(self, device: str) -> dict[str, int]:
+        """A device's frames of this moment, since its process was started.
+
+        received + entered + copied = sent + left + dropped + emptied + held, at any moment:
+
+        - received, sent: from and to wires;
+        - entered: packet-outs, and what came again from a port that loops back;
+        - left: packet-ins, and what left through a port that loops back;
+        - copied: copies that multicast and clones made, beyond the frames themselves;
+        - dropped: one by one, wherever that was;
+        - emptied: taken out of queues by a new pipeline, or with a queue that was removed;
+        - held: in queues, on delay lines, and on the way through ingress again.
+        """
+
+    def take_departures(self, device: str) -> dict[str, bytes]:
+        """Takes what has left a device's queues since the last call, in order.
+
+        The first call gives nothing, and has departures recorded from then on. The columns are
+        time_ns, port, queue, and length in bytes to the end of the CRC.
+
+        Raises:
+            WorldError: More than 4,194,304 frames have left since.
         """
 
     # --- traffic ---------------------------------------------------------------------------

@@ -235,6 +235,8 @@ pub(super) fn refuse_granted(config: &crate::config::PortConfig) -> Result<(), C
     let refused = [
         ("rate", config.rate),
         ("transmit_delay_ns", config.transmit_delay_ns),
+        ("transmit_jitter_ns", config.transmit_jitter_ns),
+        ("transmit_loss_ppm", u64::from(config.transmit_loss_ppm)),
         ("framing.packet", u64::from(config.framing.packet)),
         ("loop_back", u64::from(config.loop_back)),
     ];

@@ -576,6 +576,20 @@ fn what_a_granted_port_cannot_have_is_refused_by_name() {
                 ..Default::default()
             },
         ),
+        (
+            "transmit_jitter_ns is 8,",
+            PortConfig {
+                transmit_jitter_ns: 8,
+                ..Default::default()
+            },
+        ),
+        (
+            "transmit_loss_ppm is 9,",
+            PortConfig {
+                transmit_loss_ppm: 9,
+                ..Default::default()
+            },
+        ),
     ] {
         let granted = port(PortConfig {
             port: PORT,

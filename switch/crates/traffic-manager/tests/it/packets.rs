@@ -361,6 +361,20 @@ fn what_the_other_model_has_is_refused_and_changes_nothing() {
     let invalid = [
         (ports(PortConfig { port: 7, ..port }), "port 7"),
         (
+            ports(PortConfig {
+                receive_loss_ppm: 1_000_001,
+                ..port
+            }),
+            "receive_loss_ppm is 1000001, more than all of a million",
+        ),
+        (
+            ports(PortConfig {
+                transmit_jitter_ns: 60_000_000_001,
+                ..port
+            }),
+            "transmit_jitter_ns is 60000000001, more than a minute",
+        ),
+        (
             change(PacketQueueChange {
                 port: Some(7),
                 ..rate(1)

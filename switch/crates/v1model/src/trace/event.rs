@@ -94,6 +94,11 @@ pub enum DropReason<'a> {
         /// Its port.
         port: u16,
     },
+    /// A link lost it, as configured.
+    Link {
+        /// Its port.
+        port: u16,
+    },
     /// The controller did not take the packet-in.
     PacketIn,
     /// It was resubmitted or recirculated too often.
@@ -125,6 +130,7 @@ impl DropReason<'_> {
             DropReason::NoSuchPort { .. } => "no_such_port",
             DropReason::QueueFull { .. } => "queue_full",
             DropReason::LineFull { .. } => "delay_line_full",
+            DropReason::Link { .. } => "link_loss",
             DropReason::PacketIn => "packet_in_refused",
             DropReason::TooManyPasses => "too_many_passes",
             DropReason::TooLong => "too_long",

@@ -33,7 +33,7 @@
 //!
 //! A drop's `reason` is `marked_to_drop` (by the program: `action`, `table` and
 //! `source` say where), `assertion_failed`, `no_replicas`, `no_such_port`,
-//! `no_such_priority`, `queue_full`, `delay_line_full`, `packet_in_refused`,
+//! `no_such_priority`, `queue_full`, `delay_line_full`, `link_loss`, `packet_in_refused`,
 //! `too_many_passes`, `ingress_queue_full`, `too_long` or `unheard`.
 //!
 //! Values are strings of `0x` and hexadecimal digits, as many as the width
@@ -311,7 +311,9 @@ fn dropped(reason: &DropReason<'_>) -> Members {
     }
     match reason {
         DropReason::NoReplicas { group } => members.push(("group", json!(group))),
-        DropReason::NoSuchPort { port } | DropReason::LineFull { port } => {
+        DropReason::NoSuchPort { port }
+        | DropReason::LineFull { port }
+        | DropReason::Link { port } => {
             members.push(("port", json!(port)));
         }
         DropReason::NoSuchPriority { port, priority } => {

@@ -227,6 +227,7 @@ fn reason(reason: &DropReason<'_>) -> String {
             format!("the buffer of queue {queue} of port {port} is full")
         }
         DropReason::LineFull { port } => format!("the delay line of port {port} is full"),
+        DropReason::Link { port } => format!("the link of port {port} lost it, as configured"),
         DropReason::PacketIn => "the controller did not take it".to_owned(),
         DropReason::TooManyPasses => "it was resubmitted or recirculated too often".to_owned(),
         DropReason::TooLong => "it is longer than its queue's tokens ever allow".to_owned(),

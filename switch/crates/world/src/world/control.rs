@@ -19,7 +19,11 @@ const LONGEST_INJECTED: usize = 16_384;
 
 /// Names a stream of a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StreamId(usize);
+pub struct StreamId {
+    place: usize,
+    /// A place may be another stream's later.
+    number: u64,
+}
 
 fn rpc(status: tonic::Status) -> WorldError {
     WorldError::Rpc(Box::new(status))
@@ -39,6 +43,7 @@ impl World {
     ) -> Result<Vec<Bytes>, WorldError> {
         let index = self.device_index(device)?;
         self.run_until(self.net.now)?;
+        self.answering(index)?;
         let node = &mut self.devices[index];
         let now = self.net.now;
         let answer = node.ask(&self.runtime, now, async |server| {
@@ -99,15 +104,40 @@ impl World {
     pub fn open_stream(&mut self, device: &str) -> Result<StreamId, WorldError> {
         self.check()?;
         let index = self.device_index(device)?;
+        self.answering(index)?;
         let stream = self.devices[index].server.open_stream().map_err(rpc)?;
-        let entry = Some((index as u32, stream));
+        self.opened += 1;
+        let entry = Some((self.opened, index as u32, stream));
         let free = self.streams.iter().position(Option::is_none);
         let place = free.unwrap_or(self.streams.len());
         match free {
             Some(place) => self.streams[place] = entry,
             None => self.streams.push(entry),
         }
-        Ok(StreamId(place))
+        Ok(StreamId {
+            place,
+            number: self.opened,
+        })
+    }
+
+    /// The place of a stream that is open.
+    fn open(&self, id: StreamId) -> Result<usize, WorldError> {
+        let entry = self.streams.get(id.place).and_then(Option::as_ref);
+        let same = entry.is_some_and(|(number, ..)| *number == id.number);
+        same.then_some(id.place).ok_or_else(closed)
+    }
+
+    /// # Errors
+    /// The device's process is stopped or dead.
+    fn answering(&self, index: usize) -> Result<(), WorldError> {
+        let node = &self.devices[index];
+        match node.silent() {
+            None => Ok(()),
+            Some(why) => Err(rpc(tonic::Status::unavailable(format!(
+                "device \"{}\" {why}",
+                node.name
+            )))),
+        }
     }
 
     /// Sends an encoded `StreamMessageRequest` now, after what is due.
@@ -116,15 +146,20 @@ impl World {
     /// The status that ends the stream, which is closed then; it has been closed.
     pub fn stream_send(&mut self, id: StreamId, message: Bytes) -> Result<(), WorldError> {
         self.run_until(self.net.now)?;
-        let Some((index, stream)) = self.streams.get_mut(id.0).and_then(Option::as_mut) else {
+        let place = self.open(id)?;
+        let Some((_, index, stream)) = self.streams[place].as_mut() else {
             return Err(closed());
         };
         let node = &mut self.devices[*index as usize];
+        if let Some(why) = node.silent() {
+            let words = format!("device \"{}\" {why}", node.name);
+            return Err(rpc(tonic::Status::unavailable(words)));
+        }
         let now = self.net.now;
         let answer = node.drive(&self.runtime, now, stream.send(message));
         node.reschedule(&mut self.net);
         if answer.is_err() {
-            self.streams[id.0] = None;
+            self.streams[place] = None;
         }
         answer.map_err(rpc)
     }
@@ -135,16 +170,17 @@ impl World {
     /// The stream has been closed.
     pub fn stream_receive(&mut self, id: StreamId) -> Result<Vec<Bytes>, WorldError> {
         self.run_until(self.net.now)?;
-        match self.streams.get_mut(id.0) {
-            Some(Some((_, stream))) => Ok(stream.receive()),
-            _ => Err(closed()),
+        let place = self.open(id)?;
+        match &mut self.streams[place] {
+            Some((.., stream)) => Ok(stream.receive()),
+            None => Err(closed()),
         }
     }
 
     /// Ends a stream, if it is open.
     pub fn close_stream(&mut self, id: StreamId) {
-        if let Some(stream) = self.streams.get_mut(id.0) {
-            *stream = None;
+        if let Ok(place) = self.open(id) {
+            self.streams[place] = None;
         }
     }
 

@@ -3,6 +3,7 @@
 
 mod channels;
 mod control;
+mod faults;
 mod pages_traffic;
 mod results;
 mod run;
@@ -110,7 +111,9 @@ pub struct World {
     device_names: BTreeMap<String, u32>,
     host_names: BTreeMap<String, u32>,
     channel_names: BTreeMap<String, u32>,
-    streams: Vec<Option<(u32, InProcessStream)>>,
+    streams: Vec<Option<(u64, u32, InProcessStream)>>,
+    /// Streams that were opened.
+    opened: u64,
     runtime: Runtime,
 }
 
@@ -173,6 +176,7 @@ impl World {
             host_names: BTreeMap::new(),
             channel_names: BTreeMap::new(),
             streams: Vec::new(),
+            opened: 0,
             runtime,
         })
     }

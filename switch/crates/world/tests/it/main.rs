@@ -14,6 +14,7 @@ mod channels;
 mod digests;
 mod downstream;
 mod entrance;
+mod faults;
 mod hosts;
 mod pages;
 mod refusals;

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`docsis-p4 chaos`: faults of the whole system at random, and what must hold all the same."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from docsis_cli.options import DEFAULT_TOPOLOGY, StageName, TierOption, load
+from docsis_testbed.errors import TestbedError
+
+if TYPE_CHECKING:
+    from docsis_control.topology.models import Topology
+    from docsis_experiments.chaos.findings import Report
+
+_CONSOLE = Console()
+_SHOWN = 20
+"""Findings that are told on the terminal; the file has up to a thousand."""
+
+
+def chaos(
+    topology: Annotated[Path, typer.Argument(help="Topology file (YAML).")] = DEFAULT_TOPOLOGY,
+    faults: Annotated[
+        int, typer.Option("--faults", min=1, max=100_000, help="How many faults to inject.")
+    ] = 50,
+    seed: Annotated[
+        int,
+        typer.Option("--seed", min=0, help="Of all that is drawn: the same seed, the same plan."),
+    ] = 1,
+    stage: Annotated[
+        StageName, typer.Option("--stage", help="Where to inject them.")
+    ] = StageName.VIRTUAL,
+    tier: TierOption = None,
+    file: Annotated[
+        Path | None,
+        typer.Option("--json", metavar="FILE", help="Write the report there, as JSON."),
+    ] = None,
+    logs: Annotated[
+        Path | None,
+        typer.Option(
+            "--logs",
+            metavar="FOLDER",
+            help="Keep there what switches, controllers and hosts print; with --stage mininet.",
+        ),
+    ] = None,
+) -> None:
+    """Kill, stop, cut off and slow controllers, switches, hosts and links, and check invariants.
+
+    Traffic, dynamic service and changes of queue managers go on meanwhile. Checked are: every
+    packet is counted once; no service flow is above its buckets; devices have what is configured;
+    control is back within a second of a fault's end; nothing is left behind. The exit status is 1
+    where something did not hold, or the run could not be made.
+    """
+    if logs is not None and stage is not StageName.MININET:
+        raise TestbedError("--logs: in virtual time no program prints; leave it out")
+    _check_writable(file)
+    loaded = load(topology, tier)
+    if stage is StageName.MININET:
+        report = _in_mininet(loaded, faults, seed, logs)
+    else:
+        report = _in_virtual_time(loaded, faults, seed)
+    if file is not None:
+        try:
+            file.write_text(json.dumps(report.document(), indent=2) + "\n")
+        except OSError as error:
+            raise TestbedError(f"--json {file}: {error.strerror}") from None
+    _tell(report)
+    if not report.holds:
+        raise typer.Exit(1)
+
+
+def _check_writable(file: Path | None) -> None:
+    """Refuses a file before a long run that cannot be written behind it."""
+    if file is None:
+        return
+    if file.is_dir():
+        raise TestbedError(f"--json {file}: is a folder; give a file")
+    if not file.parent.is_dir():
+        raise TestbedError(f"--json {file}: there is no folder {file.parent}")
+    if not os.access(file if file.exists() else file.parent, os.W_OK):
+        raise TestbedError(f"--json {file}: this user may not write there")
+
+
+def _in_virtual_time(topology: Topology, faults: int, seed: int) -> Report:
+    from docsis_experiments.chaos.virtual.run import run
+    from docsis_experiments.stages.virtual.module import check_built, check_seed
+
+    check_seed(seed)
+    check_built()
+    with _CONSOLE.status("starting") as status:
+        return run(
+            topology,
+            faults,
+            seed,
+            progress=lambda phase, at: status.update(f"{phase}, {at:.0f} s of virtual time"),
+        )
+
+
+def _in_mininet(topology: Topology, faults: int, seed: int, logs: Path | None) -> Report:
+    from docsis_experiments.chaos.mininet.run import run
+
+    with _CONSOLE.status("starting") as status:
+        return run(
+            topology,
+            faults,
+            seed,
+            progress=lambda phase, at: status.update(f"{phase}, {at:.0f} s"),
+            logs=logs,
+        )
+
+
+def _tell(report: Report) -> None:
+    document = report.document()
+    told = ", ".join(f"{kind} {count}" for kind, count in report.faults.items())
+    lines = [
+        f"{report.topology}, {report.stage}, seed {report.seed}: {report.injected} faults in "
+        f"{report.seconds:.0f} s",
+        f"  {told}",
+        f"  changes: {', '.join(f'{what} {count}' for what, count in report.changes.items())}",
+    ]
+    late = document["notes"].get("machine_late_ms", {})
+    for device, times in document["recoveries_ms"].items():
+        if times["count"]:
+            told = (
+                f"  control of {device} back after {times['count']} faults: median "
+                f"{times['p50']:.0f} ms, 99% {times['p99']:.0f} ms, at most {times['max']:.0f} ms"
+            )
+            if (machine := late.get(device, {})).get("count"):
+                told += (
+                    f"; the machine's own lateness meanwhile: median {machine['p50']:.0f} ms, "
+                    f"at most {machine['max']:.0f} ms"
+                )
+            lines.append(told)
+    for name, one in document["invariants"].items():
+        verdict = "holds" if not one["failures"] else f"FAILED {one['failures']} times"
+        lines.append(f"{name:<13} {verdict:<16} {one['checks']:>7} checks  {one['words']}")
+    lines += [f"  {found}" for found in report.findings.found[:_SHOWN]]
+    if (left_out := sum(report.findings.counted.values()) - _SHOWN) > 0:
+        lines.append(f"  and {left_out} more")
+    if report.digest:
+        lines.append(f"digest {report.digest}")
+    for line in lines:
+        _CONSOLE.print(line, markup=False, highlight=False, soft_wrap=True)

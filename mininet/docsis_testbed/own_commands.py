@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands of the user's own in hosts and servers of a testbed, whose output is kept.
+
+A command is a list of words. No shell reads it, unless the user names one as the program.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final
+
+from docsis_testbed.endings import how
+from docsis_testbed.errors import TestbedError
+from docsis_testbed.readable import readable
+
+if TYPE_CHECKING:
+    from docsis_control.topology.models import Topology
+    from docsis_testbed.testbed import Testbed
+
+FOLDER: Final = "commands"
+"""Folder of a run that has what commands print."""
+
+MOST_COMMANDS: Final = 32
+MOST_WORDS: Final = 256
+MOST_CHARACTERS: Final = 8_192
+"""Of one command."""
+
+MOST_OUTPUT: Final = 16 << 20
+"""Bytes that are kept of what one command prints."""
+
+_CHUNK: Final = 1 << 16
+_END_SECONDS: Final = 5.0
+
+
+@dataclass(frozen=True)
+class OwnCommand:
+    """A command in a host or server.
+
+    Attributes:
+        host: Its name.
+        words: The program and its arguments. A word that is the name of a host or server stands for
+            its IPv4 address.
+        start_s: How long after the system is ready it starts, seconds.
+    """
+
+    host: str
+    words: tuple[str, ...]
+    start_s: float = 0.0
+
+    @property
+    def told(self) -> str:
+        """What it is called in messages."""
+        return readable(f"{self.host}: {shlex.join(self.words)}")
+
+
+@dataclass(frozen=True)
+class Done:
+    """What became of a command.
+
+    Attributes:
+        command: It.
+        log: What it printed, up to MOST_OUTPUT bytes.
+        ended: How it ended, in words.
+        cut: Whether it printed more than was kept.
+    """
+
+    command: OwnCommand
+    log: Path
+    ended: str
+    cut: bool
+
+    def within(self, folder: Path) -> Done:
+        """Returns the same with its log as it is called within a folder above it."""
+        return replace(self, log=self.log.absolute().relative_to(folder.absolute()))
+
+    @property
+    def words(self) -> str:
+        """How it ended, and whether something of its output is missing."""
+        return f"{self.ended}{f'; the log has {MOST_OUTPUT >> 20} MiB of it' if self.cut else ''}"
+
+
+def from_argument(text: str) -> OwnCommand:
+    """Reads "HOST=PROGRAM ARGUMENT ...", with quotes as a shell has them.
+
+    Raises:
+        TestbedError: It is not of this form.
+    """
+    host, equals, command = text.partition("=")
+    if not equals or not host.strip():
+        raise TestbedError(
+            f"--command {text[:80]}: name the host first, as in --command 'cpe1=ping server1'"
+        )
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise TestbedError(
+            f"--command {text[:80]}: the words cannot be told apart ({error}); close every quote"
+        ) from None
+    return OwnCommand(host.strip(), tuple(words))
+
+
+def check(commands: Sequence[OwnCommand], topology: Topology, option: str = "--command") -> None:
+    """Refuses commands that cannot be started.
+
+    Args:
+        commands: All of them.
+        topology: Has the hosts and servers.
+        option: Where they come from, for messages.
+
+    Raises:
+        TestbedError: There are too many, a host is not there, or a program is not.
+    """
+    if len(commands) > MOST_COMMANDS:
+        raise TestbedError(
+            f"{option}: there are {len(commands)} commands, and there may be {MOST_COMMANDS}"
+        )
+    known = [node.name for node in topology.nodes]
+    for one in commands:
+        place = f"{option} {one.host}"
+        if one.host not in known:
+            raise TestbedError(
+                f"{place}: topology {topology.name} has no host or server of that name; it has "
+                f"{', '.join(known)}"
+            )
+        if not one.words or not one.words[0]:
+            raise TestbedError(f"{place}: there is no program to start")
+        if len(one.words) > MOST_WORDS or sum(map(len, one.words)) > MOST_CHARACTERS:
+            raise TestbedError(
+                f"{place}: the command is too long; it may have {MOST_WORDS} words and "
+                f"{MOST_CHARACTERS:,} characters, and a script of yours as many as it likes"
+            )
+        if any("\0" in word for word in one.words):
+            raise TestbedError(f"{place}: a word has a null character, which no program can take")
+        if shutil.which(one.words[0]) is None:
+            raise TestbedError(
+                f'{place}: there is no program "{one.words[0]}" on PATH; install it, or give its '
+                "path"
+            )
+
+
+@contextmanager
+def commands_running(
+    testbed: Testbed, commands: Sequence[OwnCommand], folder: Path
+) -> Iterator[list[Done]]:
+    """Runs commands within the block; those that have not ended by then are ended.
+
+    Args:
+        testbed: Started.
+        commands: Checked.
+        folder: Gets NUMBER-HOST.log for each; made where there are any.
+
+    Yields:
+        An empty list, which says what became of each once the block has ended.
+
+    Raises:
+        TestbedError: The folder cannot be made, or a log in it.
+    """
+    done: list[Done] = []
+    if not commands:
+        yield done
+        return
+    addresses = {node.name: str(node.ip.ip) for node in testbed.topology.nodes}
+    over = threading.Event()
+    runners = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for number, command in enumerate(commands, start=1):
+            log = folder / f"{number}-{command.host}.log"
+            log.touch()
+            runners.append(_Runner(testbed, command, addresses, log, over))
+    except OSError as error:
+        raise TestbedError(f"{folder}: cannot be written ({error.strerror})") from None
+    for runner in runners:
+        runner.thread.start()
+    try:
+        yield done
+    finally:
+        over.set()
+        for runner in runners:
+            runner.end()
+        done += [runner.done() for runner in runners]
+
+
+class _Runner:
+    """One command, with a thread that starts it and keeps what it prints."""
+
+    def __init__(
+        self,
+        testbed: Testbed,
+        command: OwnCommand,
+        addresses: Mapping[str, str],
+        log: Path,
+        over: threading.Event,
+    ) -> None:
+        self._testbed = testbed
+        self._command = command
+        self._words = [addresses.get(word, word) for word in command.words]
+        self._log = log
+        self._over = over
+        self._settled = threading.Event()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._failed = ""
+        self._cut = False
+        self._asked = False
+        # A program that the command left behind may hold the pipe open until the run is over.
+        self.thread = threading.Thread(target=self._run, daemon=True)
+
+    def _run(self) -> None:
+        try:
+            process = self._started()
+        finally:
+            self._settled.set()
+        if process is not None and process.stdout is not None:
+            self._keep(process.stdout)
+            process.wait()
+
+    def _started(self) -> subprocess.Popen[bytes] | None:
+        if self._over.wait(self._command.start_s):
+            return None
+        try:
+            self._process = self._testbed.node(self._command.host).popen(
+                self._words,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+            )
+        except (OSError, TestbedError) as error:
+            self._failed = f"was not started: {error}"
+        return self._process
+
+    def _keep(self, printed: IO[bytes]) -> None:
+        room = MOST_OUTPUT
+        with self._log.open("wb", buffering=0) as output:
+            while data := os.read(printed.fileno(), _CHUNK):
+                # More is read all the same, so that the command does not wait for room in its pipe.
+                kept, room = data[:room], max(0, room - len(data))
+                self._cut = self._cut or len(kept) < len(data)
+                output.write(kept)
+
+    def end(self) -> None:
+        """Ends the command with all that it has started; it gets SIGTERM first."""
+        # One that is being started right now is there a moment later.
+        self._settled.wait(_END_SECONDS)
+        process = self._process
+        if process is None:
+            return
+        if process.poll() is None:
+            self._asked = True
+            _signal(process, signal.SIGTERM)
+            try:
+                process.wait(_END_SECONDS)
+            except subprocess.TimeoutExpired:
+                _signal(process, signal.SIGKILL)
+                process.wait()
+        self.thread.join(_END_SECONDS)
+
+    def done(self) -> Done:
+        """What became of it."""
+        if self._failed:
+            ended = self._failed
+        elif self._process is None:
+            ended = "was not started: the run was over before"
+        elif self._asked:
+            ended = "was ended with the run"
+        else:
+            ended = how(self._process.returncode)
+        return Done(self._command, self._log, ended, self._cut)
+
+
+def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    """Signals a command and what it has started: mnexec makes it the head of a group."""
+    try:
+        os.killpg(process.pid, number)
+    except (ProcessLookupError, PermissionError):
+        process.send_signal(number)

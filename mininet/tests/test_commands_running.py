@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands under way: what is kept of them, and that none is left. Processes stand in for hosts."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from docsis_control.topology.loader import load_topology
+from docsis_testbed import own_commands
+from docsis_testbed.own_commands import Done, OwnCommand, commands_running
+from docsis_testbed.paths import TOPOLOGIES
+
+
+class Here:
+    """A testbed whose hosts are this machine."""
+
+    topology = load_topology(TOPOLOGIES / "residential.yaml")
+
+    def node(self, name: str) -> Here:
+        """The node of that name."""
+        del name
+        return self
+
+    def popen(self, command: list[str], **options: Any) -> subprocess.Popen[bytes]:
+        """Starts a program as mnexec does: as the head of a group."""
+        return subprocess.Popen(command, start_new_session=True, **options)
+
+
+def played(
+    folder: Path, *commands: OwnCommand, until: Callable[[], bool] = lambda: True
+) -> list[Done]:
+    """Returns what became of commands that ran until something was so."""
+    here: Any = Here()
+    with commands_running(here, commands, folder) as done:
+        deadline = time.monotonic() + 60
+        while not until():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+    return done
+
+
+def test_output_is_kept_with_names_as_addresses(tmp_path: Path) -> None:
+    log = tmp_path / "1-cpe1.log"
+    words = ("sh", "-c", 'echo "$@"; echo told >&2; exit 3', "sh", "server1", "a  b", "$HOME")
+    [one] = played(tmp_path, OwnCommand("cpe1", words), until=lambda: "told" in log.read_text())
+    assert log.read_text() == "10.0.0.101 a  b $HOME\ntold\n"
+    assert one.log == log
+    assert one.ended in ("ended with exit status 3", "was ended with the run")
+
+
+def test_a_command_that_has_ended_tells_how(tmp_path: Path) -> None:
+    marker = tmp_path / "marker"
+    first = OwnCommand("cpe1", ("false",))
+    then = OwnCommand("cpe1", ("touch", str(marker)), 0.5)
+    done = played(tmp_path / "logs", first, then, until=marker.exists)
+    assert done[0].words == "ended with exit status 1"
+
+
+def test_what_has_not_ended_is_ended_with_all_that_it_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "1-cpe1.log"
+    words = ("sh", "-c", "trap '' TERM; sleep 1000 & echo $!; echo $$; sleep 1000; sleep 1000")
+    monkeypatch.setattr(own_commands, "_END_SECONDS", 0.5)
+    [one, late] = played(
+        tmp_path,
+        OwnCommand("cpe1", words),
+        OwnCommand("cpe2", ("true",), 1000.0),
+        until=lambda: log.read_text().count("\n") == 2,
+    )
+    assert one.words == "was ended with the run"
+    assert late.words == "was not started: the run was over before"
+    for pid in map(int, log.read_text().split()):
+        assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == "zombie"
+
+
+def test_more_output_than_is_kept_is_cut_and_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own_commands, "MOST_OUTPUT", 1 << 20)
+    marker = tmp_path / "marker"
+    script = f"head -c 3000000 /dev/zero; touch {marker}; sleep 1000"
+    [one] = played(tmp_path, OwnCommand("cpe1", ("sh", "-c", script)), until=marker.exists)
+    assert one.cut
+    assert one.log.stat().st_size == 1 << 20
+    assert one.words == "was ended with the run; the log has 1 MiB of it"
+
+
+def test_a_program_that_does_not_start_is_told(tmp_path: Path) -> None:
+    [one] = played(tmp_path, OwnCommand("cpe1", (str(tmp_path),)))
+    assert one.words.startswith("was not started: ")
+
+
+def test_without_commands_there_is_no_folder(tmp_path: Path) -> None:
+    assert played(tmp_path / "none") == []
+    assert not (tmp_path / "none").exists()
