@@ -17,7 +17,7 @@ from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import TOPOLOGIES
 
 if TYPE_CHECKING:
-    from docsis_control.queue_managers.models import QueueManagement
+    from docsis_control.queue_managers.management import QueueManagement
     from docsis_control.topology.models import Topology
     from docsis_experiments.repetition.making import Maker
     from docsis_experiments.stages.stage import Stage

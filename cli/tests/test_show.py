@@ -20,7 +20,7 @@ from rich.console import Console
 from docsis_cli import status_tables as show
 from docsis_cli.conditions import short
 from docsis_control.queue_managers.document import changed
-from docsis_control.queue_managers.models import QueueManagement, as_written
+from docsis_control.queue_managers.management import QueueManagement, as_written
 from docsis_control.queue_managers.names import Preset, QueueManager
 from docsis_control.queue_managers.presets import PRESETS
 from docsis_control.status.model import (

@@ -26,7 +26,7 @@ from docsis_control.plan import Deployment
 from docsis_control.priority import lower_helpers, raise_priority
 from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.document import from_argument
-from docsis_control.queue_managers.models import QueueManagement
+from docsis_control.queue_managers.management import QueueManagement
 from docsis_control.queue_managers.names import Preset
 from docsis_control.recording import save
 from docsis_control.status.collect import Collector

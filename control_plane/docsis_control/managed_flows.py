@@ -16,14 +16,8 @@ from docsis_control.modem_config.provisioned import Direction
 from docsis_control.numbers import GENERATIONS, FlowKey, Numbers
 from docsis_control.plan import GROUP_MODEM, ModemPlan, ServiceFlow, SubQueues
 from docsis_control.ports import LOOP_PORT, RF_PORT
-from docsis_control.queue_managers.models import (
-    DocsisPie,
-    DocsisPie2014,
-    DropTail,
-    Pie,
-    Pie002,
-    QueueManagement,
-)
+from docsis_control.queue_managers.management import QueueManagement
+from docsis_control.queue_managers.managers.drop_tail import DropTail
 from docsis_control.queue_managers.names import Preset
 from docsis_control.queue_managers.presets import PRESETS
 from docsis_control.topology.models import Topology
@@ -233,7 +227,7 @@ class ManagedFlows:
         buffer, target = GROUP_BUFFER, DEFAULT_LATENCY_TARGET
         if self._topology.shares_downstream:
             buffer = _limit(management, rate) or self._topology.shared_buffer
-            target = _target(management) or target
+            target = management.pipeline_target() or target
         return ServiceFlow(
             index=self._assigned.numbers.indexes[GROUP_FLOW],
             port=RF_PORT,
@@ -286,15 +280,5 @@ def _buffer_size(management: QueueManagement, flow: provisioned.ServiceFlow) -> 
 
 def _latency_target(management: QueueManagement, flow: provisioned.ServiceFlow) -> int:
     """Nanoseconds: of a management that has a target in the service flow's entry, that."""
-    target = _target(management)
+    target = management.pipeline_target()
     return flow.latency_target if target is None else target
-
-
-def _target(management: QueueManagement) -> int | None:
-    match management:
-        case DocsisPie(latency_target=int(target)) | DocsisPie2014(latency_target=target):
-            return target
-        case Pie(target=target) | Pie002(target=target):
-            return target
-        case _:
-            return None

@@ -22,7 +22,7 @@ from docsis_control.modem_config.provisioned import Direction, Modem
 from docsis_control.numbers import FlowKey, Numbers
 from docsis_control.queue_managers.bounds import CONTROL_INTERVAL
 from docsis_control.queue_managers.flow_queues import RoundRobin
-from docsis_control.queue_managers.models import QueueManagement
+from docsis_control.queue_managers.management import QueueManagement
 from docsis_control.queue_managers.names import QueueManager
 from docsis_control.tables import MulticastGroup, TableEntry
 from docsis_control.topology.models import Topology

@@ -37,7 +37,7 @@ from docsis_control.plan import (
 from docsis_control.ports import HOST_PORTS, LOOP_PORT, RF_PORT
 from docsis_control.queue_managers.entries import entries as queue_manager_entries
 from docsis_control.queue_managers.entries import lasting as lasting_entries
-from docsis_control.queue_managers.models import QueueManagement
+from docsis_control.queue_managers.management import QueueManagement
 from docsis_control.queue_managers.names import Preset
 from docsis_control.queue_managers.presets import resolve
 from docsis_control.tables import TableEntry

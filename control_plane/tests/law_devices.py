@@ -9,19 +9,17 @@ import numpy as np
 from docsis_control.law.readings import Readings, Settings
 from docsis_control.law.service_flows import DeviceLaw, Observation
 from docsis_control.plan import ServiceFlow
-from docsis_control.queue_managers.models import (
-    AdaptiveRed,
-    Codel,
-    Codel002,
-    CodelDt,
-    DocsisPie,
-    DocsisPie2014,
-    DropTail,
-    Lred,
-    Pie,
-    Pie002,
-    QueueManagement,
-)
+from docsis_control.queue_managers.management import QueueManagement
+from docsis_control.queue_managers.managers.adaptive_red import AdaptiveRed
+from docsis_control.queue_managers.managers.codel import Codel
+from docsis_control.queue_managers.managers.codel_002 import Codel002
+from docsis_control.queue_managers.managers.codel_dt import CodelDt
+from docsis_control.queue_managers.managers.docsis_pie import DocsisPie
+from docsis_control.queue_managers.managers.docsis_pie_2014 import DocsisPie2014
+from docsis_control.queue_managers.managers.drop_tail import DropTail
+from docsis_control.queue_managers.managers.lred import Lred
+from docsis_control.queue_managers.managers.pie import Pie
+from docsis_control.queue_managers.managers.pie_002 import Pie002
 
 EVERY = (
     DocsisPie(),
@@ -88,10 +86,10 @@ def readings(tick: float, **registers: list[int]) -> Readings:
     count = len(next(iter(registers.values())))
     now_us = int(10**9 + tick * TICK_US)
     registers = {"msr_updated": [now_us] * count, **registers}
-    return Readings(
-        now_us,
-        *(np.array(registers.get(name, [0] * count), np.int64) for name in FIELDS + NEEDED),
-    )
+    values: list[Any] = [
+        np.array(registers.get(name, [0] * count), np.int64) for name in FIELDS + NEEDED
+    ]
+    return Readings(now_us, *values)
 
 
 class Device:

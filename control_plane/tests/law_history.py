@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from law_devices import EVERY, TICK_US, flow, readings
 
 from docsis_control.law.service_flows import DeviceLaw
-from docsis_control.queue_managers.models import QueueManagement
+from docsis_control.queue_managers.management import QueueManagement
 
 TICKS = 400
 LONG_QUEUE = 400_000

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from docsis_control.law.adaptive_red import Parameters, adapted, average
-from docsis_control.queue_managers.models import AdaptiveRed
+from docsis_control.queue_managers.managers.adaptive_red import AdaptiveRed
 
 BUFFER = 625_000
 

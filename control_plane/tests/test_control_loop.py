@@ -14,7 +14,7 @@ from docsis_control.control_loop import INTERVAL_NS, ControlLoop
 from docsis_control.law.readings import Readings, Settings
 from docsis_control.law.service_flows import DeviceLaw
 from docsis_control.p4rt.errors import ConnectionLost
-from docsis_control.queue_managers.models import DocsisPie
+from docsis_control.queue_managers.managers.docsis_pie import DocsisPie
 from docsis_control.recording import DeviceRecord
 from docsis_control.running import Controlled
 from docsis_control.turn import Turn

@@ -11,16 +11,14 @@ from docsis_control.law import docsis_pie
 from docsis_control.law.docsis_pie import Status
 from docsis_control.law.fixed_point import to_prob
 from docsis_control.law.service_flows import DeviceLaw
-from docsis_control.queue_managers.models import (
-    AdaptiveRed,
-    Codel,
-    CodelDt,
-    DocsisPie,
-    DropTail,
-    Lred,
-    Pie,
-    QueueManagement,
-)
+from docsis_control.queue_managers.management import QueueManagement
+from docsis_control.queue_managers.managers.adaptive_red import AdaptiveRed
+from docsis_control.queue_managers.managers.codel import Codel
+from docsis_control.queue_managers.managers.codel_dt import CodelDt
+from docsis_control.queue_managers.managers.docsis_pie import DocsisPie
+from docsis_control.queue_managers.managers.drop_tail import DropTail
+from docsis_control.queue_managers.managers.lred import Lred
+from docsis_control.queue_managers.managers.pie import Pie
 
 
 def test_docsis_pie_alone_is_rfc_8034() -> None:

@@ -7,7 +7,8 @@ from law_devices import DQ_TIME, Device
 
 from docsis_control.law import docsis_pie, pie
 from docsis_control.law.fixed_point import to_prob
-from docsis_control.queue_managers.models import DocsisPie2014, Pie
+from docsis_control.queue_managers.managers.docsis_pie_2014 import DocsisPie2014
+from docsis_control.queue_managers.managers.pie import Pie
 
 TARGET = 0.015
 

@@ -7,7 +7,9 @@ from law_devices import DQ_TIME, TICK_US, Device, change
 
 from docsis_control.law.fixed_point import PROB_ONE, from_prob
 from docsis_control.law.schedule import Timetable
-from docsis_control.queue_managers.models import AdaptiveRed, DropTail, Pie
+from docsis_control.queue_managers.managers.adaptive_red import AdaptiveRed
+from docsis_control.queue_managers.managers.drop_tail import DropTail
+from docsis_control.queue_managers.managers.pie import Pie
 
 
 def pie_updates(intervals_ms: int, jitter_us: int = 0, ticks: int = 13) -> list[int]:

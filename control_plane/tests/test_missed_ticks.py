@@ -16,7 +16,10 @@ from docsis_control.law import docsis_pie, missed
 from docsis_control.law.docsis_pie import Status
 from docsis_control.law.fixed_point import PROB_ONE
 from docsis_control.law.service_flows import DeviceLaw
-from docsis_control.queue_managers.models import AdaptiveRed, DocsisPie, Pie, Pie002
+from docsis_control.queue_managers.managers.adaptive_red import AdaptiveRed
+from docsis_control.queue_managers.managers.docsis_pie import DocsisPie
+from docsis_control.queue_managers.managers.pie import Pie
+from docsis_control.queue_managers.managers.pie_002 import Pie002
 
 SETTINGS = ("drop_prob", "qdelay_old", "burst_allowance", "control_state")
 MSR = 20_000_000 / 8

@@ -25,7 +25,10 @@ from docsis_control.law.pie_002 import (
     updated,
 )
 from docsis_control.queue_managers.document import from_mapping
-from docsis_control.queue_managers.models import Codel, DropTail, Pie, Pie002
+from docsis_control.queue_managers.managers.codel import Codel
+from docsis_control.queue_managers.managers.drop_tail import DropTail
+from docsis_control.queue_managers.managers.pie import Pie
+from docsis_control.queue_managers.managers.pie_002 import Pie002
 
 ALPHA, BETA, TARGET = 0.25, 2.5, 0.015
 

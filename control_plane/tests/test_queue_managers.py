@@ -22,21 +22,19 @@ from docsis_control.queue_managers.document import (
     write,
 )
 from docsis_control.queue_managers.flow_queues import FlowQueues
-from docsis_control.queue_managers.models import (
-    ALGORITHMS,
-    AdaptiveRed,
-    Codel,
-    Codel002,
-    DocsisPie,
-    Lred,
-    Pie,
-    Pie002,
-    as_written,
-)
+from docsis_control.queue_managers.management import as_written
+from docsis_control.queue_managers.managers.adaptive_red import AdaptiveRed
+from docsis_control.queue_managers.managers.codel import Codel
+from docsis_control.queue_managers.managers.codel_002 import Codel002
+from docsis_control.queue_managers.managers.docsis_pie import DocsisPie
+from docsis_control.queue_managers.managers.lred import Lred
+from docsis_control.queue_managers.managers.pie import Pie
+from docsis_control.queue_managers.managers.pie_002 import Pie002
 from docsis_control.queue_managers.names import Preset, QueueManager
 from docsis_control.queue_managers.presets import PRESETS, name_of, preset_of
+from docsis_control.queue_managers.registry import ALGORITHMS
 
-TYPES = Path(__file__).resolve().parents[2] / "p4src" / "include" / "types.p4"
+REGISTERED = Path(__file__).resolve().parents[2] / "p4src" / "include" / "queue_managers.p4"
 
 
 @pytest.mark.parametrize("preset", Preset)
@@ -66,8 +64,8 @@ def test_names_labels_and_managements_are_all_different() -> None:
 
 
 def test_every_algorithm_has_the_pipelines_number() -> None:
-    numbers = dict(re.findall(r"const queue_manager_t (\w+) += (\d+);", TYPES.read_text()))
-    assert numbers, "types.p4 names no queue manager"
+    numbers = dict(re.findall(r"const queue_manager_t (\w+) += (\d+);", REGISTERED.read_text()))
+    assert numbers, "queue_managers.p4 names no queue manager"
     for name, number in numbers.items():
         assert QueueManager[name] == int(number)
     assert {manager.label for manager in QueueManager} == set(ALGORITHMS)

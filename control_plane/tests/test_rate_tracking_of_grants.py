@@ -15,7 +15,8 @@ from law_devices import Device, change
 from test_rate_tracking import FRAME, MAP_US, MSR, TICK_US, Reference, array, departures, rates, rms
 
 from docsis_control.law.rate_tracking import Counted, State, by_grants, resumed
-from docsis_control.queue_managers.models import Codel, DocsisPie
+from docsis_control.queue_managers.managers.codel import Codel
+from docsis_control.queue_managers.managers.docsis_pie import DocsisPie
 
 COUNTER = 2**32
 

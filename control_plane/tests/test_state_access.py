@@ -2,29 +2,29 @@
 """Access to the pipeline's state: what is read for whom, written once, calmed and cleared."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from finsy.proto import p4r
-from law_devices import flow
+from law_devices import TICK_US, flow, readings
 
+from docsis_control.law.law import Interval, Law, Outcome, Unmanaged
 from docsis_control.law.readings import Settings, backlog
 from docsis_control.law.service_flows import DeviceLaw
 from docsis_control.p4rt.entities import bitstring
+from docsis_control.p4rt.errors import P4RuntimeError
 from docsis_control.p4rt.pipeline import Pipeline, load_pipeline
 from docsis_control.plan import SubQueues
-from docsis_control.queue_managers.models import (
-    AdaptiveRed,
-    Codel,
-    Codel002,
-    CodelDt,
-    DocsisPie,
-    DropTail,
-    Lred,
-    Pie,
-    Pie002,
-)
+from docsis_control.queue_managers.managers.adaptive_red import AdaptiveRed
+from docsis_control.queue_managers.managers.codel import Codel
+from docsis_control.queue_managers.managers.codel_002 import Codel002
+from docsis_control.queue_managers.managers.codel_dt import CodelDt
+from docsis_control.queue_managers.managers.docsis_pie import DocsisPie
+from docsis_control.queue_managers.managers.drop_tail import DropTail
+from docsis_control.queue_managers.managers.lred import Lred
+from docsis_control.queue_managers.managers.pie import Pie
+from docsis_control.queue_managers.managers.pie_002 import Pie002
 from docsis_control.state.access import BucketState, needs
 from docsis_control.state.control_header import Operation
 from docsis_control.state.packets import PacketAccess
@@ -377,3 +377,60 @@ async def test_provisions_by_packets() -> None:
     header = Header()
     await by_packets(header, flow(3, Pie())).provision([BucketState(4_000)])
     assert header.asked == [(Operation.PROVISION, 3)]
+
+
+class Lone(Unmanaged):
+    """A law that needs registers which no other law does."""
+
+    own = ("codel_002_count", "pie_measurement_start")
+
+
+class LoneDropTail(DropTail):
+    def law(self, granted: bool) -> type[Law]:
+        return Lone
+
+
+async def test_a_law_names_registers_of_its_own(pipelines: dict[str, Pipeline]) -> None:
+    registers = Registers(pipelines["cm"])
+    flows = [flow(1, LoneDropTail()), flow(2, Pie())]
+    access = RegisterAccess(cast(Any, registers), pipelines["cm"], cast(Any, Clock()), flows)
+    registers.values = {("codel_002_count", 1): 5, ("pie_measurement_start", 1): 6}
+    registers.values |= {("codel_002_count", 2): 7, ("pie_avg_dq_time", 2): 8}
+    found = await access.read()
+    # Who does not ask for it does not get it.
+    assert {name: values.tolist() for name, values in found.own.items()} == {
+        "codel_002_count": [5, 0],
+        "pie_measurement_start": [6, 0],
+    }
+    assert found.avg_dq_time.tolist() == [0, 8]
+    assert ("codel_002_count", 2) not in registers.asked
+    await access.provision([BucketState(0)] * 2)
+    assert registers.given["codel_002_count", 1] == 0
+    assert ("codel_002_count", 2) not in registers.given
+
+
+def test_a_law_gets_its_own_columns_of_its_registers() -> None:
+    seen: list[list[int]] = []
+
+    class Looking(Lone):
+        def update(self, interval: Interval) -> Outcome:
+            seen.append(interval.readings.own["codel_002_count"].tolist())
+            return super().update(interval)
+
+    class LookingDropTail(DropTail):
+        def law(self, granted: bool) -> type[Law]:
+            return Looking
+
+    law = DeviceLaw([flow(1, Pie()), flow(2, LookingDropTail()), flow(3, Pie())])
+    given = readings(1, enqueued_bytes=[0] * 3)._replace(
+        own={"codel_002_count": np.array([0, 9, 0])}
+    )
+    law.update(given, 1)
+    # Ticks that were missed see it as it is now.
+    law.update(given._replace(now_us=given.now_us + 3 * TICK_US), 4)
+    assert seen == [[9]] * 4
+
+
+def test_packets_carry_no_registers_of_a_law_s_own() -> None:
+    with pytest.raises(P4RuntimeError, match="needs codel_002_count, pie_measurement_start, and"):
+        PacketAccess(cast(Any, None), cast(Any, None), [flow(1, LoneDropTail())])

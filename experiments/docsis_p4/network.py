@@ -21,7 +21,7 @@ from docsis_control.config.models import KeyedError
 from docsis_control.config.yaml_file import Document, of_mapping, plain, validate
 from docsis_control.config.yaml_file import read as read_document
 from docsis_control.queue_managers.document import SUFFIXES, from_argument, from_mapping
-from docsis_control.queue_managers.models import QueueManagement, as_written
+from docsis_control.queue_managers.management import QueueManagement, as_written
 from docsis_control.topology.loader import topology_of
 from docsis_control.topology.models import Topology
 from docsis_experiments.experiment.loader import Loaded, with_topology

@@ -12,7 +12,9 @@ from typing import Any, Final
 import pytest
 
 import docsis_experiments.reproduction.rows.p002 as package
-from docsis_control.queue_managers.models import AdaptiveRed, Codel002, Pie002
+from docsis_control.queue_managers.managers.adaptive_red import AdaptiveRed
+from docsis_control.queue_managers.managers.codel_002 import Codel002
+from docsis_control.queue_managers.managers.pie_002 import Pie002
 from docsis_experiments.declared import modules
 from docsis_experiments.experiment.plan import plan_for, sustained_rate
 from docsis_experiments.measurement.begun import begun

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from command_line import docsis_p4
 
+from docsis_control.law.law import Law, Unmanaged
 from docsis_control.queue_managers.document import changed, from_argument
+from docsis_control.queue_managers.managers.drop_tail import DropTail
 from docsis_control.queue_managers.names import Preset
 from docsis_control.queue_managers.presets import PRESETS
 from docsis_experiments.experiment.demo import demo
@@ -110,6 +112,19 @@ def test_what_bmv2_can_do_is_not_refused() -> None:
         preflight.check_queue_managers(
             "bmv2", changed(PRESETS[Preset.SFQ], {"flow_queues": {"queues": 9}})
         )
+
+
+def test_registers_of_a_law_s_own_are_refused_on_bmv2() -> None:
+    class Alone(Unmanaged):
+        own = ("sf_granted_bytes", "red_count")
+
+    class LoneDropTail(DropTail):
+        def law(self, granted: bool) -> type[Law]:
+            return Alone
+
+    preflight.check_queue_managers("embedded", LoneDropTail())
+    with pytest.raises(TestbedError, match=r"drop-tail: the target bmv2 .* sf_granted_bytes, red"):
+        preflight.check_queue_managers("bmv2", LoneDropTail())
 
 
 def test_the_controller_is_told_by_name_or_by_file(tmp_path: Path) -> None:

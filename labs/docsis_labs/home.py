@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from docsis_control.config.errors import ConfigError
 from docsis_control.law.service_flows import DeviceLaw
-from docsis_control.queue_managers.models import QueueManagement
+from docsis_control.queue_managers.management import QueueManagement
 from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.loader import load_topology
 from docsis_experiments.stages.virtual.control import LawOf

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -53,7 +54,11 @@ def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
     elif sandbox.why_not() is not None:
         pytest.skip(str(sandbox.why_not()))
     yield
-    assert not _left()
+    # The kernel ends what runs in the sandbox when the sandbox has ended, which may take a moment.
+    deadline = time.monotonic() + 10
+    while left := _left():
+        assert time.monotonic() < deadline, left
+        time.sleep(0.01)
 
 
 def _left() -> list[int]:

@@ -15,7 +15,7 @@ from docsis_control.config.errors import ConfigError
 from docsis_control.config.yaml_file import of_mapping
 from docsis_control.ports import HOST_PORTS, RF_PORT
 from docsis_control.queue_managers.document import from_argument
-from docsis_control.queue_managers.models import QueueManagement
+from docsis_control.queue_managers.management import QueueManagement
 from docsis_control.topology.document import write_topology
 from docsis_control.topology.loader import topology_of
 from docsis_control.topology.models import Device, Topology

@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 
 from docsis_control.bmv2.approximation import APPROXIMATIONS, approximated
-from docsis_control.queue_managers.models import QueueManagement
+from docsis_control.queue_managers.management import QueueManagement
 from docsis_control.queue_managers.presets import name_of
 from docsis_control.topology.document import write_topology
 from docsis_control.topology.models import Topology

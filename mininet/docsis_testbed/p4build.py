@@ -99,8 +99,13 @@ def output_names(p4src: Path = P4SRC) -> list[str]:
     return [f"{program}{ext}" for program in programs(p4src) for ext in (".json", ".p4info.txtpb")]
 
 
-def compile_programs(compiler: Compiler, out_dir: Path, p4src: Path = P4SRC) -> None:
-    """Compile every program into `out_dir`, which must exist.
+def compile_programs(
+    compiler: Compiler,
+    out_dir: Path,
+    p4src: Path = P4SRC,
+    names: Iterable[str] | None = None,
+) -> None:
+    """Compile every program, or those named, into `out_dir`, which must exist.
 
     The compiler runs in p4src/ with relative names, so that no path of this
     machine ends up in the output.
@@ -109,7 +114,7 @@ def compile_programs(compiler: Compiler, out_dir: Path, p4src: Path = P4SRC) -> 
         TestbedError: the compiler failed (its messages are in the error) or
             the output names an absolute path.
     """
-    for program in programs(p4src):
+    for program in programs(p4src) if names is None else names:
         (out_dir / program).parent.mkdir(exist_ok=True)
         # p4c tells the P4Info's format from the suffix, and older versions
         # do not know .txtpb.

@@ -16,7 +16,7 @@ from docsis_control.config.models import KeyedError
 from docsis_control.mac.planning import refuse_channels
 from docsis_control.modem_config.provisioned import Direction
 from docsis_control.queue_managers.flow_queues import NO_FLOW_QUEUES
-from docsis_control.queue_managers.models import QueueManagement
+from docsis_control.queue_managers.management import QueueManagement
 from docsis_control.queue_managers.names import Preset
 from docsis_control.queue_managers.presets import name_of, resolve
 from docsis_control.topology.channels import NO_SHARED_QUEUE
@@ -168,6 +168,12 @@ def check_queue_managers(target: str, *choices: Preset | QueueManagement | None)
             raise TestbedError(
                 f"queue manager {name_of(management)}: the target {target} has no flow queues: "
                 f"{NO_FLOW_QUEUES}"
+            )
+        law = management.law(granted=False)
+        if law is not None and law.own:
+            raise TestbedError(
+                f"queue manager {name_of(management)}: the target {target} has no registers in "
+                f"P4Runtime, and its law needs {', '.join(law.own)}"
             )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from docsis_control.queue_managers.document import write
-from docsis_control.queue_managers.models import QueueManagement
+from docsis_control.queue_managers.management import QueueManagement
 from docsis_control.queue_managers.names import Preset
 from docsis_control.queue_managers.presets import preset_of, resolve
 from docsis_control.topology.models import Topology

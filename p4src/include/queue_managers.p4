@@ -1,8 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who decides early drops of a service flow, by the number in its entry: at the
-// tail, of a frame that comes, and at the head, of one that leaves. A number that
-// has no part in a half drops nothing there.
+// Queue managers: the one place that registers them. A manager has a number, which a
+// service flow's entry names it by, a file of its own, and a branch where it decides: at
+// the tail, of a frame that comes, or at the head, of one that leaves. A number that has
+// no part in a half drops nothing there.
+
+// --- Numbers, which QueueManager of docsis_control/queue_managers/names.py repeats
+
+const queue_manager_t DROP_TAIL    = 0;   // nobody: the buffer's limit alone
+const queue_manager_t DOCSIS_PIE   = 1;   // docsis_pie.p4
+const queue_manager_t CODEL        = 2;   // codel.p4, at the head
+const queue_manager_t PIE          = 3;   // pie.p4
+const queue_manager_t ADAPTIVE_RED = 4;   // adaptive_red.p4
+const queue_manager_t CODEL_DT     = 5;   // codel.p4, at the tail, of a predicted delay
+const queue_manager_t LRED         = 6;   // lred.p4
+const queue_manager_t CODEL_002    = 7;   // codel_002.p4, measures at the head, drops at the tail
+const queue_manager_t PIE_002      = 8;   // pie_002.p4
+const queue_manager_t DOCSIS_PIE_2014 = 9;   // docsis_pie.p4, with the departure rate measured
+
+// --- Files, with what some of them share
+
+#include "docsis_pie.p4"
+#include "pie.p4"
+#include "departure_rate.p4"
+#include "ramp.p4"
+#include "adaptive_red.p4"
+#include "codel.p4"
+#include "lred.p4"
+#include "reciprocal.p4"
+#include "pie_002.p4"
+#include "codel_002.p4"
+#include "flow_queue.p4"
+
+// --- Decisions
 
 // Ingress. `controller_silent`: a law's probability was not used, as nobody maintains it.
 control DropAtTail(in metadata_t meta, in queue_config_t queue, in bytes_t packet_size,

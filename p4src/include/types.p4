@@ -12,18 +12,7 @@ typedef bit<32> delay_us_t;      // a duration in microseconds
 typedef bit<32> prob_t;          // probability, unsigned fixed point Q4.28
 typedef bit<64> tokens_t;        // 1/8,000,000 byte: one bit/s earns one a microsecond
 
-typedef bit<8>  queue_manager_t; // who decides early drops of a service flow
-
-const queue_manager_t DROP_TAIL    = 0;   // nobody: the buffer's limit alone
-const queue_manager_t DOCSIS_PIE   = 1;   // docsis_pie.p4
-const queue_manager_t CODEL        = 2;   // codel.p4, at the head
-const queue_manager_t PIE          = 3;   // pie.p4
-const queue_manager_t ADAPTIVE_RED = 4;   // adaptive_red.p4
-const queue_manager_t CODEL_DT     = 5;   // codel.p4, at the tail, of a predicted delay
-const queue_manager_t LRED         = 6;   // lred.p4
-const queue_manager_t CODEL_002    = 7;   // codel_002.p4, measures at the head, drops at the tail
-const queue_manager_t PIE_002      = 8;   // pie_002.p4
-const queue_manager_t DOCSIS_PIE_2014 = 9;   // docsis_pie.p4, with the departure rate measured
+typedef bit<8>  queue_manager_t; // who decides early drops of a service flow: queue_managers.p4
 
 // Counts, modulo 256, what has managed a service flow before. What keeps state of
 // a queue starts afresh when a frame brings a later number than the one it saw last.

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar, Final
 
-from docsis_control.queue_managers.entries import CODEL
+from docsis_control.queue_managers.managers.codel import CONTROL as CODEL
 from docsis_control.queue_managers.names import QueueManager
 from docsis_ptf import codel_tables, shaping_test
 

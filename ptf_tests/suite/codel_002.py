@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar, Final
 
-from docsis_control.queue_managers.entries import CODEL_002, CODEL_002_DEPARTURE
+from docsis_control.queue_managers.managers.codel_002 import ARRIVAL as CODEL_002
+from docsis_control.queue_managers.managers.codel_002 import DEPARTURE as CODEL_002_DEPARTURE
 from docsis_control.queue_managers.names import QueueManager
 from docsis_ptf import codel_tables, manager_test, shaping_test
 from docsis_ptf.entities import Entry

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar, Final
 
-from docsis_control.queue_managers.entries import CODEL_DT
+from docsis_control.queue_managers.managers.codel_dt import CONTROL as CODEL_DT
 from docsis_control.queue_managers.names import QueueManager
 from docsis_ptf import codel_tables, manager_test
 from docsis_ptf.docsis_test import MAX_FRAME

@@ -19,7 +19,7 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
 from docsis_control.lengths import frame_length
-from docsis_control.queue_managers.entries import CODEL
+from docsis_control.queue_managers.managers.codel import CONTROL as CODEL
 from docsis_control.queue_managers.names import QueueManager
 from docsis_ptf import codel_tables, flow_queue_test, sharing_test
 from docsis_ptf.aqm_test import SLOW_US

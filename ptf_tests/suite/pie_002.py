@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar, Final
 
 from docsis_control.law.pie_002 import RATE_ONE
-from docsis_control.queue_managers.entries import PIE_002
+from docsis_control.queue_managers.managers.pie_002 import PARAMETERS as PIE_002
 from docsis_control.queue_managers.names import QueueManager
 from docsis_ptf import manager_test
 from docsis_ptf.chance import q4_28

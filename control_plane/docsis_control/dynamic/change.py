@@ -13,7 +13,7 @@ from docsis_control.config.yaml_file import explain, plain
 from docsis_control.modem_config.document import ModemConfiguration
 from docsis_control.modem_config.file import to_plain
 from docsis_control.modem_config.provisioned import Direction
-from docsis_control.queue_managers.models import QueueManagement
+from docsis_control.queue_managers.management import QueueManagement
 from docsis_control.queue_managers.presets import name_of
 
 

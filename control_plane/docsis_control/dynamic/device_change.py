@@ -22,7 +22,7 @@ import time
 from collections.abc import Coroutine
 from typing import Any, Final
 
-from docsis_control.law.laws import law_of
+from docsis_control.law.law import law_of
 from docsis_control.mac.client import UpstreamChannels
 from docsis_control.mac.requests import change_between
 from docsis_control.p4rt.device import P4Device
@@ -32,6 +32,7 @@ from docsis_control.p4rt.pipeline import Pipeline, PipelineError
 from docsis_control.plan import TOKENS_PER_BYTE, DevicePlan
 from docsis_control.state.access import BucketState, StateAccess
 from docsis_control.state.counters import CounterAccess
+from docsis_control.state.packets import PacketAccess, without_own_registers
 from docsis_control.tm.client import (
     QueueSetting,
     TrafficManager,
@@ -114,11 +115,13 @@ class DeviceChange:
         ]
         old = {flow.sfid: flow for was, _ in parts for flow in was.flows}
         new = {flow.sfid: flow for _, part in parts for flow in part.flows}
-        if self._manager is None:
-            try:
+        try:
+            if self._manager is None:
                 without_flow_queues(new.values())
-            except P4RuntimeError as error:
-                raise NotApplied(f"{self._name}: {error}") from None
+            if access.name == PacketAccess.name:
+                without_own_registers(new.values())
+        except P4RuntimeError as error:
+            raise NotApplied(f"{self._name}: {error}") from None
         self._new = [flow for sfid, flow in new.items() if sfid not in old]
         self._gone = [flow for sfid, flow in old.items() if sfid not in new]
         self._changed = [

@@ -9,7 +9,7 @@ from pydantic.dataclasses import dataclass
 
 from docsis_control.dynamic.change import Action, Change, Kind, Managed
 from docsis_control.queue_managers.document import from_mapping
-from docsis_control.queue_managers.models import as_written
+from docsis_control.queue_managers.management import as_written
 from docsis_control.queue_managers.names import QueueManager
 
 LARGEST: Final = 1 << 20

@@ -27,7 +27,7 @@ from docsis_control.dynamic.messages import (
 from docsis_control.local_socket import Service, listening
 from docsis_control.modem_config.file import to_plain
 from docsis_control.plan import Deployment
-from docsis_control.queue_managers.models import as_written
+from docsis_control.queue_managers.management import as_written
 
 
 class ChangeServer:

@@ -16,12 +16,19 @@ Two choices where the sources leave one:
   climbs from 0.01 to 0.5 in 18 intervals instead of 53.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 
 from docsis_control.law.arrays import Bools, Floats, Ints
+from docsis_control.law.law import Interval, Law, Outcome
+from docsis_control.law.readings import Columns
+from docsis_control.law.schedule import Timetable
+from docsis_control.law.states import floats, managements, microseconds
+from docsis_control.plan import ServiceFlow
+from docsis_control.queue_managers.managers.adaptive_red import AdaptiveRed
 
 INCREASE: Final = 0.25
 """alpha, as a share of maxp (002)."""
@@ -72,3 +79,61 @@ def adapted(parameters: Parameters, max_probability: Floats, avg: Floats, arrive
     less = arrived & (avg < target) & (max_probability >= SMALLEST)
     factor = np.where(more, 1 + INCREASE, np.where(less, parameters.decrease, 1.0))
     return max_probability * factor
+
+
+class AdaptiveRedLaw(Law):
+    """Adaptive RED (002, appendix): the probability is maxp."""
+
+    reads = ("red_avg",)
+
+    def __init__(self, flows: Sequence[ServiceFlow], columns: Columns) -> None:
+        """See `Law`."""
+        super().__init__(flows, columns)
+        configured = managements(flows, AdaptiveRed)
+        self._parameters = Parameters(
+            target=floats(
+                each.target_of(flow.buffer_size)
+                for each, flow in zip(configured, flows, strict=True)
+            ),
+            decrease=floats(each.decrease for each in configured),
+        )
+        self._timetable = Timetable(microseconds(each.update_interval for each in configured))
+        self._max_probability = floats(each.initial_max_probability for each in configured)
+        # At the adaptation before; a packet that comes changes one, and mostly both.
+        self._average: Ints = np.zeros(len(flows), np.int64)
+        self._enqueued: Ints = np.zeros(len(flows), np.int64)
+
+    def update(self, interval: Interval) -> Outcome:
+        """See `Law`."""
+        passed = self._timetable.passed(interval.step_us)
+        if passed.any():
+            avg, enqueued = interval.readings.red_avg, interval.readings.enqueued_bytes
+            self._max_probability = adapted(
+                self._parameters,
+                self._max_probability,
+                average(avg),
+                passed & ((avg != self._average) | (enqueued != self._enqueued)),
+            )
+            self._average = np.where(passed, avg, self._average)
+            self._enqueued = np.where(passed, enqueued, self._enqueued)
+        return self.observe(interval)
+
+    def observe(self, interval: Interval) -> Outcome:
+        """See `Law`."""
+        qdelay = self._delay_by_shaper(interval)
+        return Outcome(
+            qdelay,
+            self._unknown,
+            self._max_probability,
+            qdelay,
+            self._no_time,
+            self._active,
+            self._active,
+        )
+
+    def follow(self, before: Self, here: Ints, there: Ints) -> None:
+        """See `Law`."""
+        self._max_probability[here] = before._max_probability[there]
+        self._average[here] = before._average[there]
+        self._enqueued[here] = before._enqueued[there]
+        self._timetable.remaining[here] = before._timetable.remaining[there]

@@ -29,7 +29,7 @@ import numpy as np
 
 from docsis_control.law.arrays import Bools
 from docsis_control.law.handshake import sequence_numbers
-from docsis_control.law.laws import Interval
+from docsis_control.law.law import Interval
 from docsis_control.law.readings import Readings
 
 LONGEST: Final = 62
@@ -84,8 +84,11 @@ def steps(before: Interval, now: Interval, known: Bools, count: int) -> Iterator
 
 
 def _readings(before: Readings, now: Readings, known: Bools, step: int, count: int) -> Readings:
-    values: dict[str, Any] = {}
+    # What the registers of one law mean nobody else knows.
+    values: dict[str, Any] = {"own": now.own}
     for field in Readings._fields:
+        if field in values:
+            continue
         old, new = getattr(before, field), getattr(now, field)
         if field == "now_us":
             new = old + (new - old) * step // count

@@ -15,12 +15,19 @@ and neither has this. While there is a burst allowance drop_prob goes on, which 
 way; ns-3 and RFC 8034 hold it at 0.
 """
 
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Self
 
 import numpy as np
 
 from docsis_control.law.arrays import Bools, Floats, Ints
+from docsis_control.law.law import Interval, Law, Outcome, Unmanaged
+from docsis_control.law.readings import Columns
+from docsis_control.law.schedule import Timetable
+from docsis_control.law.states import floats, managements, microseconds, take, where
+from docsis_control.plan import ServiceFlow
+from docsis_control.queue_managers.managers.pie import Pie
 
 DQ_THRESHOLD: Final = 1 << 14
 """Bytes of a measurement of the departure rate (RFC 8033, section 5.2)."""
@@ -131,3 +138,67 @@ def calculate_drop_prob(parameters: Parameters, state: State, current_qdelay: Fl
     )
     burst_allowance = np.where(quiet, parameters.max_burst, burst_allowance)
     return State(drop_prob, current_qdelay, burst_allowance)
+
+
+class PieLaw(Law):
+    """PIE with the departure rate (RFC 8033)."""
+
+    reads = ("avg_dq_time",)
+
+    def __init__(self, flows: Sequence[ServiceFlow], columns: Columns) -> None:
+        """See `Law`."""
+        super().__init__(flows, columns)
+        configured = managements(flows, Pie)
+        self._parameters = Parameters(
+            alpha=floats(each.alpha for each in configured),
+            beta=floats(each.beta for each in configured),
+            # The target that the pipeline has been given.
+            qdelay_ref=self._rates.latency_target,
+            t_update=microseconds(each.update_interval for each in configured),
+            max_burst=microseconds(each.max_burst for each in configured),
+        )
+        self._timetable = Timetable(self._parameters.t_update)
+        self._state = State.initial(self._parameters)
+
+    def update(self, interval: Interval) -> Outcome:
+        """See `Law`."""
+        passed = self._timetable.passed(interval.step_us)
+        if passed.any():
+            delay = queue_delay(interval.backlog, interval.readings.avg_dq_time)
+            after = calculate_drop_prob(self._parameters, self._state, delay)
+            self._state = where(passed, after, self._state)
+        return self.observe(interval)
+
+    def observe(self, interval: Interval) -> Outcome:
+        """See `Law`."""
+        avg_dq_time, state = interval.readings.avg_dq_time, self._state
+        return Outcome(
+            queue_delay(interval.backlog, avg_dq_time),
+            departure_rate(avg_dq_time),
+            state.drop_prob,
+            state.qdelay_old,
+            state.burst_allowance,
+            self._active,
+            self._active,
+        )
+
+    def resume(self, interval: Interval) -> None:
+        """See `Law`; there is no trend."""
+        delay = queue_delay(interval.backlog, interval.readings.avg_dq_time)
+        self._state = replace(self._state, qdelay_old=delay)
+
+    def follow(self, before: Self, here: Ints, there: Ints) -> None:
+        """See `Law`."""
+        take(self._state, before._state, here, there)
+        self._timetable.remaining[here] = before._timetable.remaining[there]
+
+
+class Departures(Unmanaged):
+    """No law, for a manager in the pipeline that tells the delay from the departure rate."""
+
+    reads = ("avg_dq_time",)
+
+    def _delay(self, interval: Interval) -> tuple[Floats, Floats]:
+        avg_dq_time = interval.readings.avg_dq_time
+        delay = queue_delay(interval.backlog, avg_dq_time)
+        return delay, departure_rate(avg_dq_time)

@@ -17,12 +17,19 @@ Four choices where the slides leave one:
   12 Mbit/s) would never have a rate. Linux asks for a rate, too.
 """
 
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Self
 
 import numpy as np
 
 from docsis_control.law.arrays import Bools, Floats, Ints
+from docsis_control.law.law import Interval, Law, Outcome
+from docsis_control.law.readings import Columns, Readings
+from docsis_control.law.schedule import Timetable
+from docsis_control.law.states import floats, managements, microseconds, take, where
+from docsis_control.plan import ServiceFlow
+from docsis_control.queue_managers.managers.pie_002 import Pie002
 
 RATE_ONE: Final = 1 << 16
 """A packet a second as the register pie_002_departure_rate counts it, in bits 39..0."""
@@ -131,3 +138,78 @@ def updated(parameters: Parameters, state: State, cur_delay: Floats, measured: B
     )
     resets = np.where(quiet, (state.resets + 1) % RESETS, state.resets)
     return State(drop_prob, cur_delay, resets)
+
+
+class Pie002Law(Law):
+    """PIE as 002 has it: it updates when a packet finds others waiting, and counts packets."""
+
+    reads = ("arrivals", "dequeued_packets", "enqueued_packets", "departure_rate")
+
+    def __init__(self, flows: Sequence[ServiceFlow], columns: Columns) -> None:
+        """See `Law`."""
+        super().__init__(flows, columns)
+        configured = managements(flows, Pie002)
+        self._parameters = Parameters(
+            alpha=floats(each.alpha for each in configured),
+            beta=floats(each.beta for each in configured),
+            target_delay=floats(each.target / 1e9 for each in configured),
+        )
+        self._timetable = Timetable(microseconds(each.update_interval for each in configured))
+        self._state = State.initial(self._no_time)
+        # Whether the state is the data path's, which it is from the first tick on.
+        self._started: Bools = np.zeros(len(flows), np.bool_)
+        # Whether the interval has passed and no packet has come since.
+        self._due: Bools = np.zeros(len(flows), np.bool_)
+        self._arrivals: Ints = self._no_time
+
+    def update(self, interval: Interval) -> Outcome:
+        """See `Law`."""
+        seen = interval.readings
+        if not self._started.all():
+            initial = State.initial(seen.departure_rate)
+            self._state = where(self._started, self._state, initial)
+            self._arrivals = np.where(self._started, self._arrivals, seen.arrivals)
+            self._started = np.ones_like(self._started)
+        self._due |= self._timetable.passed(interval.step_us)
+        now = self._due & (seen.arrivals != self._arrivals)
+        if now.any():
+            delay, rate = self._measured(seen)
+            after = updated(self._parameters, self._state, delay, rate > 0)
+            self._state = where(now, after, self._state)
+            self._due &= ~now
+        self._arrivals = seen.arrivals
+        return self.observe(interval)
+
+    def observe(self, interval: Interval) -> Outcome:
+        """See `Law`."""
+        delay, _ = self._measured(interval.readings)
+        state = self._state
+        return Outcome(
+            delay,
+            self._unknown,
+            state.drop_prob,
+            state.prev_delay,
+            self._no_time,
+            self._active,
+            state.resets,
+        )
+
+    def resume(self, interval: Interval) -> None:
+        """See `Law`; there is no trend."""
+        delay, _ = self._measured(interval.readings)
+        self._state = replace(self._state, prev_delay=delay)
+
+    def follow(self, before: Self, here: Ints, there: Ints) -> None:
+        """See `Law`."""
+        take(self._state, before._state, here, there)
+        self._timetable.remaining[here] = before._timetable.remaining[there]
+        self._started[here] = before._started[there]
+        self._due[here] = before._due[there]
+        self._arrivals = self._arrivals.copy()
+        self._arrivals[here] = before._arrivals[there]
+
+    def _measured(self, seen: Readings) -> tuple[Floats, Floats]:
+        """cur_delay, and the departure rate in packets a second."""
+        rate = packets_a_second(seen.departure_rate, self._state.resets)
+        packets = queue_length(seen.enqueued_packets, seen.dequeued_packets)
+        return queue_delay(packets, rate), rate

@@ -4,6 +4,7 @@
 Arrays have shape (n,), one element a service flow.
 """
 
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ Columns = slice | npt.NDArray[np.intp]
 _COUNTER: Final = whole(0xFFFFFFFF)
 _HALF: Final = whole(1 << 31)
 _EMPTY: Final = whole(0)
+_NO_REGISTERS: Final[Mapping[str, Ints]] = {}
 
 
 def backlog(enqueued_bytes: Ints, dequeued_bytes: Ints) -> Ints:
@@ -59,6 +61,7 @@ class Readings(NamedTuple):
         departure_rate: pie_002_departure_rate; see law/pie_002.py.
         granted_bytes: sf_granted_bytes, modulo 2^32.
         acked_req_bytes: sf_acked_req_bytes.
+        own: Values of the registers that laws ask for by their names in P4 (`Law.own`).
     """
 
     now_us: int
@@ -76,6 +79,7 @@ class Readings(NamedTuple):
     departure_rate: Ints
     granted_bytes: Ints
     acked_req_bytes: Ints
+    own: Mapping[str, Ints] = _NO_REGISTERS
 
 
 class Settings(NamedTuple):

@@ -13,7 +13,7 @@ import numpy as np
 from docsis_control.law.arrays import Bools, Floats, Ints, real, whole
 from docsis_control.law.fixed_point import to_delay_us, to_prob
 from docsis_control.law.handshake import control_state, sequence_numbers
-from docsis_control.law.laws import Interval, Law, Outcome, Unmanaged, law_of
+from docsis_control.law.law import Interval, Law, Outcome, Unmanaged, law_of
 from docsis_control.law.missed import LONGEST, steps
 from docsis_control.law.readings import Readings, Settings, backlog
 from docsis_control.plan import CONTROL_INTERVAL_US, TOKENS_PER_BYTE, ServiceFlow

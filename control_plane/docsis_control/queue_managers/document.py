@@ -13,14 +13,10 @@ from docsis_control.config.models import KeyedError
 from docsis_control.config.schema import DIALECT
 from docsis_control.config.yaml_file import explain, plain, quoted, read, validate
 from docsis_control.own_files import created
-from docsis_control.queue_managers.models import (
-    ADAPTER,
-    ALGORITHMS,
-    QueueManagement,
-    as_written,
-)
+from docsis_control.queue_managers.management import QueueManagement, as_written
 from docsis_control.queue_managers.names import Preset
 from docsis_control.queue_managers.presets import PRESETS
+from docsis_control.queue_managers.registry import ADAPTER, ALGORITHMS
 
 _ALGORITHM: Final = "algorithm"
 SUFFIXES: Final = (".yaml", ".yml")

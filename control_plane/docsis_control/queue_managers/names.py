@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of queue managers; the one place that lists them.
+"""The names of queue managers: the one place that registers them.
+
+A member of `QueueManager` names the manager's module in `managers`, and a member of `Preset` one of
+that module's `PRESETS`. Everything else goes through `registry`.
 
 Imports nothing but the standard library's enumerations: `docsis-p4 --help` reads it.
 """
 
-from collections.abc import Mapping
 from enum import IntEnum, StrEnum
-from typing import Final
 
 
 class QueueManager(IntEnum):
-    """Queue managers, which decide early drops, as p4src/include/types.p4 numbers them."""
+    """Queue managers, which decide early drops, with their numbers in the pipeline.
+
+    p4src/include/queue_managers.p4 has the same; a test holds the two together.
+    """
 
     DROP_TAIL = 0
     DOCSIS_PIE = 1
@@ -56,28 +60,6 @@ class Preset(StrEnum):
     @property
     def label(self) -> str:
         """For tables and figures, with what tells it from its neighbours."""
-        return _LABELS[self]
+        from docsis_control.queue_managers.registry import DESCRIBED
 
-
-_LABELS: Final[Mapping[Preset, str]] = {
-    Preset.DROP_TAIL: "Drop tail",
-    Preset.DROP_TAIL_250MS: "Drop tail, 250 ms",
-    Preset.BUFFER_CONTROL_50MS: "Buffer Control, 50 ms",
-    Preset.DOCSIS_PIE: "DOCSIS-PIE",
-    Preset.DOCSIS_PIE_RATE_TRACKING: "DOCSIS-PIE, rate tracking",
-    Preset.DOCSIS_PIE_2014: "DOCSIS-PIE of 2014, 15 ms",
-    Preset.PIE: "PIE, 15 ms",
-    Preset.PIE_002: "PIE of 002, 15 ms",
-    Preset.ADAPTIVE_RED: "Adaptive RED, 5-50%",
-    Preset.CODEL: "CoDel, 20/150 ms",
-    Preset.CODEL_DT: "CoDel-DT, 20/150 ms",
-    Preset.CODEL_002: "CoDel of 002, 20/100 ms",
-    Preset.LRED: "LRED, 200/400 ms",
-    Preset.LRED_DEPTH: "LRED by depth, 125/250 KB",
-    Preset.DRR: "DRR, 16 queues",
-    Preset.SFQ: "SFQ, 256 queues",
-    Preset.SFQ_SEARCH: "SFQ, 256 queues, serial search",
-    Preset.SFQ_CODEL: "SFQ-CoDel, 50/200 ms, 32 queues",
-    Preset.SFQ_PIE: "SFQ-PIE, 45 ms, 32 queues",
-    Preset.SFQ_LRED: "SFQ-LRED, 700/1400 ms, 256 queues",
-}
+        return DESCRIBED[self].label

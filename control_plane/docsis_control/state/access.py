@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from docsis_control.law.laws import law_of
+from docsis_control.law.law import law_of
 from docsis_control.law.readings import Readings, Settings
 from docsis_control.p4rt.device import Entrance
 from docsis_control.plan import ServiceFlow
@@ -27,6 +27,11 @@ class BucketState:
 def needs(flow: ServiceFlow) -> tuple[str, ...]:
     """Fields of `Readings` that its law asks for besides those that all service flows have."""
     return law_of(flow).reads
+
+
+def owns(flow: ServiceFlow) -> tuple[str, ...]:
+    """Registers that its law asks for by their names in P4."""
+    return law_of(flow).own
 
 
 class Clock(Protocol):

@@ -2,15 +2,17 @@
 """State access by control header, for targets whose P4Runtime has no registers."""
 
 import asyncio
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
 
+import grpc
 import numpy as np
 
 from docsis_control.law.readings import Readings, Settings
 from docsis_control.p4rt.device import Entrance
+from docsis_control.p4rt.errors import P4RuntimeError
 from docsis_control.plan import ServiceFlow
-from docsis_control.state.access import BucketState, Clock
+from docsis_control.state.access import BucketState, Clock, owns
 from docsis_control.state.control_header import ControlHeader, Operation
 
 _TIMEOUT: Final = 1.0
@@ -35,6 +37,22 @@ _READ: Final = (
 """Fields of packet_in_t, which are those of `Readings`."""
 
 
+def without_own_registers(flows: Iterable[ServiceFlow]) -> None:
+    """Makes sure that a target without registers can do what these service flows' laws need.
+
+    Raises:
+        P4RuntimeError: A law needs a register that packet_in_t does not have.
+    """
+    for flow in flows:
+        if missing := owns(flow):
+            raise P4RuntimeError(
+                f"{flow.modem_name}, {flow.direction} service flow {flow.reference}: the law of "
+                f"{flow.management.algorithm} needs {', '.join(missing)}, and this target has no "
+                f"registers in P4Runtime",
+                grpc.StatusCode.UNIMPLEMENTED,
+            )
+
+
 class PacketAccess:
     """The state of some service flows by packet-out and packet-in, one pair a flow.
 
@@ -47,7 +65,12 @@ class PacketAccess:
     def __init__(
         self, control: ControlHeader, clock: Clock, service_flows: Sequence[ServiceFlow]
     ) -> None:
-        """Args: the device's header and clock, and its service flows in order."""
+        """Args: the device's header and clock, and its service flows in order.
+
+        Raises:
+            P4RuntimeError: One of them has a law that needs a register which packet_in_t has not.
+        """
+        without_own_registers(service_flows)
         self._control = control
         self._clock = clock
         self._flows = tuple(flow.index for flow in service_flows)
@@ -81,7 +104,9 @@ class PacketAccess:
         replies = await asyncio.gather(
             *(self._control.request(Operation.READ, flow, seconds=_TIMEOUT) for flow in self._flows)
         )
-        values = {name: np.array([reply[name] for reply in replies], np.int64) for name in _READ}
+        values: dict[str, Any] = {
+            name: np.array([reply[name] for reply in replies], np.int64) for name in _READ
+        }
         # Each flow's bucket is brought to the time of the last reply.
         return Readings(now_us=max(reply["timestamp"] for reply in replies), **values)
 

@@ -23,7 +23,7 @@ from docsis_control.p4rt.pipeline import Pipeline
 from docsis_control.p4rt.register_cells import Block, RegisterCells
 from docsis_control.p4rt.register_updates import Updates
 from docsis_control.plan import ServiceFlow
-from docsis_control.state.access import BucketState, Clock, needs
+from docsis_control.state.access import BucketState, Clock, needs, owns
 
 _FIELDS: Final = {
     "dequeued_bytes": "sf_dequeued_bytes",
@@ -100,10 +100,10 @@ class _Known:
 
     def block(self, flow: ServiceFlow) -> Block:
         """The registers that are read of a service flow, in the order of `_registers`."""
-        key = flow.index, needs(flow)
+        names = _registers(needs(flow), owns(flow))
+        key = flow.index, names
         found = self._blocks.get(key)
         if found is None:
-            names = _registers(key[1])
             found = self._cells.block([(name, flow.index) for name in names])
             self._blocks[key] = found
         return found
@@ -118,15 +118,15 @@ class _Known:
 
 
 @functools.cache
-def _registers(needed: tuple[str, ...]) -> tuple[str, ...]:
-    """The registers that are read of a service flow whose law needs these fields."""
-    return (*_ALWAYS, *(_FIELDS[field] for field in needed))
+def _registers(needed: tuple[str, ...], own: tuple[str, ...]) -> tuple[str, ...]:
+    """The registers that are read of a service flow whose law needs these fields and registers."""
+    return (*_ALWAYS, *(_FIELDS[field] for field in needed), *own)
 
 
 @functools.cache
-def _rows(needed: tuple[str, ...]) -> tuple[int, ...]:
-    """The same registers' places in `_READ`."""
-    return tuple(_READ.index(name) for name in _registers(needed))
+def _rows(registers: tuple[str, ...], names: tuple[str, ...]) -> tuple[int, ...]:
+    """The places of registers among these names."""
+    return tuple(names.index(name) for name in registers)
 
 
 def _indexes(flows: Sequence[ServiceFlow]) -> npt.NDArray[np.intp] | slice:
@@ -171,8 +171,10 @@ class RegisterAccess:
         self._updates = Updates.joined(updates).of(np.append(by_flow.T, by_flow.size))
         head = p4r.ReadRequest(device_id=device.device_id).SerializeToString()
         self.read_request = bytes(head) + self._block.request
-        # The place of each cell's value in an array of `_READ` by service flow.
-        rows = [_rows(needs(flow)) for flow in self._flows]
+        self._own = tuple(sorted({name for flow in self._flows for name in owns(flow)}))
+        self._names = (*_READ, *self._own)
+        # The place of each cell's value in an array of these names by service flow.
+        rows = [_rows(_registers(needs(flow), owns(flow)), self._names) for flow in self._flows]
         columns = np.repeat(np.arange(len(rows)), [len(each) for each in rows])
         all_rows = np.fromiter(itertools.chain.from_iterable(rows), np.intp)
         self._places = all_rows * len(rows) + columns
@@ -190,7 +192,7 @@ class RegisterAccess:
         """See `StateAccess`."""
         cells: list[tuple[str, int, int]] = []
         for flow, bucket in zip(self._flows, buckets, strict=True):
-            cells += ((name, flow.index, 0) for name in (*_WRITTEN, *_DATA_PATH))
+            cells += ((name, flow.index, 0) for name in (*_WRITTEN, *_DATA_PATH, *owns(flow)))
             for given in flow.ranges:
                 cells += ((name, queue, 0) for name in _SUB_QUEUE for queue in given)
             updated = self._clock.now() if bucket.updated_us is None else bucket.updated_us
@@ -250,11 +252,12 @@ class RegisterAccess:
 
     def readings_of(self, cells: Ints, now_us: int) -> Readings:
         """The same from the values of the cells that `read_request` asks for, in its order."""
-        values = np.zeros((len(_READ), len(self._flows)), np.int64)
+        values = np.zeros((len(self._names), len(self._flows)), np.int64)
         values.reshape(-1)[self._places] = cells
-        by_name = dict(zip(_READ, values, strict=True))
+        by_name = dict(zip(self._names, values, strict=True))
         fields = {field: by_name[name] for field, name in _FIELDS.items()}
-        return Readings(now_us=now_us, **fields)
+        own = {name: by_name[name] for name in self._own}
+        return Readings(now_us=now_us, **fields, own=own)
 
     def _parsed(self, responses: Iterable[bytes]) -> Ints:
         """The values of the cells, from answers in whatever order and form."""
@@ -264,7 +267,7 @@ class RegisterAccess:
                 entry = entity.register_entry
                 value = int.from_bytes(entry.data.bitstring, "big")
                 found[entry.register_id, entry.index.index] = value
-        ids = [register_id(self._pipeline, name) for name in _READ]
+        ids = [register_id(self._pipeline, name) for name in self._names]
         asked = [
             (ids[row], self._flows[column].index)
             for row, column in (divmod(place, len(self._flows)) for place in self._places.tolist())

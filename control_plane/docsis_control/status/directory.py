@@ -22,7 +22,7 @@ from docsis_control.plan import (
     ServiceFlow,
 )
 from docsis_control.priority import paced
-from docsis_control.queue_managers.models import QueueManagement, as_written
+from docsis_control.queue_managers.management import QueueManagement, as_written
 from docsis_control.status import model
 
 _CONDITIONS: Final = ("ethernet", "ieee_802_1q", "ip", "ipv6")

@@ -13,9 +13,10 @@ from docsis_control.config.models import KeyedError
 from docsis_control.config.units import BufferLimit
 from docsis_control.config.yaml_file import quoted
 from docsis_control.queue_managers.document import changed, from_mapping
-from docsis_control.queue_managers.models import QueueManagement
+from docsis_control.queue_managers.management import QueueManagement
 from docsis_control.queue_managers.names import Preset
 from docsis_control.queue_managers.presets import PRESETS, name_of, preset_of
+from docsis_control.queue_managers.registry import AnyManagement
 
 
 def managed(value: object) -> object:
@@ -31,7 +32,7 @@ def managed(value: object) -> object:
     return value
 
 
-Manager = Annotated[QueueManagement, BeforeValidator(managed)]
+Manager = Annotated[AnyManagement, BeforeValidator(managed)]
 
 
 def with_buffer(management: QueueManagement, buffer: BufferLimit | None) -> QueueManagement:

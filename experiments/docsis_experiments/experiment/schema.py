@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 from docsis_control.config.schema import DIALECT
-from docsis_control.queue_managers.models import ALGORITHMS
 from docsis_control.queue_managers.names import Preset
+from docsis_control.queue_managers.registry import ALGORITHMS
 from docsis_experiments.experiment.models import Grid, Run, Scenario
 from docsis_experiments.judging.expectations import Order, Ratio, Slope, Tolerance, Value
 from docsis_experiments.traffic.kinds import KINDS

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from docsis_control.modem_config.provisioned import Direction
-from docsis_control.queue_managers.models import DocsisPie, DocsisPie2014
+from docsis_control.queue_managers.managers.docsis_pie import DocsisPie
+from docsis_control.queue_managers.managers.docsis_pie_2014 import DocsisPie2014
 from docsis_control.queue_managers.presets import preset_of
 from docsis_control.topology.models import Topology
 from docsis_control.topology.services import configuration_of, service_of

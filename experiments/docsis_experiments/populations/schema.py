@@ -7,8 +7,8 @@ from typing import Any
 
 from docsis_control.config.schema import DIALECT
 from docsis_control.queue_managers import document as queue_managers
-from docsis_control.queue_managers.models import ALGORITHMS
 from docsis_control.queue_managers.names import Preset
+from docsis_control.queue_managers.registry import ALGORITHMS
 from docsis_control.topology.schema import channels_as_written
 from docsis_experiments.populations.models import (
     MOST_NAMED,

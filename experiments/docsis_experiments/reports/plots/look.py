@@ -14,7 +14,9 @@ from typing import Any, Final
 
 import matplotlib as mpl
 
+from docsis_control.queue_managers.management import Colour
 from docsis_control.queue_managers.names import Preset
+from docsis_control.queue_managers.registry import DESCRIBED
 
 mpl.use("Agg")
 
@@ -35,30 +37,22 @@ _ORANGE: Final = "#B87D00"
 _SKY: Final = "#3A92C8"
 _BLACK: Final = "#000000"
 
-_LOOKS: Final[Mapping[Preset, tuple[str, str]]] = {
-    Preset.DROP_TAIL: (_VERMILION, ":"),
-    Preset.DROP_TAIL_250MS: (_VERMILION, "-"),
-    Preset.BUFFER_CONTROL_50MS: (_BLUE, "--"),
-    Preset.DOCSIS_PIE: (_GREEN, "-"),
-    Preset.DOCSIS_PIE_RATE_TRACKING: (_GREEN, "--"),
-    Preset.DOCSIS_PIE_2014: (_GREEN, ":"),
-    Preset.PIE: (_SKY, "-"),
-    Preset.PIE_002: (_SKY, ":"),
-    Preset.ADAPTIVE_RED: (_ORANGE, "-."),
-    Preset.CODEL: (_PURPLE, "-."),
-    Preset.CODEL_DT: (_PURPLE, ":"),
-    Preset.CODEL_002: (_PURPLE, "--"),
-    Preset.LRED: (_ORANGE, "-"),
-    Preset.LRED_DEPTH: (_ORANGE, "--"),
-    Preset.DRR: (_BLACK, ":"),
-    Preset.SFQ: (_BLACK, "-"),
-    Preset.SFQ_SEARCH: (_BLACK, "--"),
-    Preset.SFQ_CODEL: (_PURPLE, "-"),
-    Preset.SFQ_PIE: (_SKY, "--"),
-    Preset.SFQ_LRED: (_ORANGE, ":"),
+_NAMED: Final[Mapping[Colour, str]] = {
+    "vermilion": _VERMILION,
+    "blue": _BLUE,
+    "green": _GREEN,
+    "purple": _PURPLE,
+    "orange": _ORANGE,
+    "sky": _SKY,
+    "black": _BLACK,
+    "grey": "#767676",
 }
 
-STYLES: Final[Mapping[Preset, Style]] = {preset: Style(*look) for preset, look in _LOOKS.items()}
+STYLES: Final[Mapping[Preset, Style]] = {
+    preset: Style(_NAMED[described.colour], described.line)
+    for preset, described in DESCRIBED.items()
+}
+"""The look of each preset, which its queue manager registers."""
 
 PLATE: Final[dict[str, Any]] = {
     "facecolor": "white",

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from docsis_control.queue_managers.document import changed, from_mapping
-from docsis_control.queue_managers.models import QueueManagement
+from docsis_control.queue_managers.management import QueueManagement
 from docsis_control.queue_managers.names import Preset
 from docsis_control.queue_managers.presets import PRESETS
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from docsis_control.queue_managers.models import QueueManagement
+from docsis_control.queue_managers.management import QueueManagement
 from docsis_control.topology.models import Topology
 from docsis_experiments.measurement.quantity import Quantity
 from docsis_experiments.reproduction.row import Asked, Level, Run

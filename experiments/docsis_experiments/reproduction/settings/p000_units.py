@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from docsis_control.queue_managers.models import QueueManagement, as_written
+from docsis_control.queue_managers.management import QueueManagement, as_written
 from docsis_control.topology.models import Topology
 from docsis_experiments.experiment.loader import Loaded
 from docsis_experiments.experiment.models import Scenario

@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from docsis_control.queue_managers.document import changed
-from docsis_control.queue_managers.models import ADAPTER, QueueManagement
+from docsis_control.queue_managers.management import QueueManagement
 from docsis_control.queue_managers.names import Preset
 from docsis_control.queue_managers.presets import PRESETS
+from docsis_control.queue_managers.registry import ADAPTER
 
 SFQ_QUEUES: Final = 256
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from docsis_control.queue_managers.models import QueueManagement
+from docsis_control.queue_managers.management import QueueManagement
 from docsis_control.topology.models import Topology
 from docsis_experiments.experiment.loader import Loaded
 from docsis_experiments.experiment.models import Scenario

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from docsis_control.queue_managers.document import changed
-from docsis_control.queue_managers.models import QueueManagement
+from docsis_control.queue_managers.management import QueueManagement
 from docsis_control.queue_managers.names import Preset
 from docsis_control.queue_managers.presets import PRESETS
 from docsis_experiments.reproduction.settings.p002_readings import Reading

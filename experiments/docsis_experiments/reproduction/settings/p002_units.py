@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from docsis_control.queue_managers.document import changed
-from docsis_control.queue_managers.models import QueueManagement
+from docsis_control.queue_managers.management import QueueManagement
 from docsis_control.topology.models import Topology
 from docsis_experiments.experiment.loader import Loaded
 from docsis_experiments.experiment.models import Scenario

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from docsis_control.bmv2.approximation import APPROXIMATIONS, approximated
-from docsis_control.queue_managers.models import QueueManagement
+from docsis_control.queue_managers.management import QueueManagement
 from docsis_control.topology.models import Topology
 from docsis_experiments.experiment.draws import drawn
 from docsis_experiments.experiment.models import Run, Scenario

@@ -16,7 +16,7 @@ from docsis_control.config.models import KeyedError
 from docsis_control.law.service_flows import DeviceLaw
 from docsis_control.plan import PRIMARY_SERVICE_FLOW, Deployment, Role
 from docsis_control.provisioning import deploy
-from docsis_control.queue_managers.models import QueueManagement
+from docsis_control.queue_managers.management import QueueManagement
 from docsis_control.queue_managers.names import Preset
 from docsis_control.state.counters import SERVICE_FLOW_COUNTERS, Count
 from docsis_control.status.directory import directory

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from docsis_control.config.units import BufferLimit
-from docsis_control.queue_managers.models import DropTail
+from docsis_control.queue_managers.managers.drop_tail import DropTail
 from docsis_labs import home
 from docsis_labs.exercise import LABS
 

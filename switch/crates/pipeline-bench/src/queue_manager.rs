@@ -46,7 +46,7 @@ pub struct FlowQueues {
 }
 
 impl QueueManager {
-    /// As p4src/include/types.p4 numbers it.
+    /// As p4src/include/queue_managers.p4 numbers it.
     pub const fn number(self) -> u128 {
         match self {
             Self::DropTail | Self::Sfq | Self::SfqSearch => 0,

@@ -10,7 +10,7 @@ import numpy as np
 
 from docsis_control.law import rate_tracking
 from docsis_control.law.docsis_pie import Parameters
-from docsis_control.queue_managers.models import QueueManagement
+from docsis_control.queue_managers.management import QueueManagement
 from docsis_control.queue_managers.names import Preset
 from docsis_control.queue_managers.presets import PRESETS
 from docsis_experiments.experiment.channel import Channel

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from docsis_control.queue_managers.document import from_mapping
-from docsis_control.queue_managers.models import QueueManagement
+from docsis_control.queue_managers.management import QueueManagement
 from docsis_experiments.reproduction.row import (
     Asked,
     Exact,

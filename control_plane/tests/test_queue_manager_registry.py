@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The registry of queue managers, and what follows from it without being listed again."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from docsis_control.queue_managers import managers
+from docsis_control.queue_managers.names import Preset, QueueManager
+from docsis_control.queue_managers.registry import ALGORITHMS, DESCRIBED, MODELS
+from docsis_control.queue_managers.tables import TABLES, with_tables
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ("docs/queue-managers.md", "docs/p4-contract.md")
+
+
+def test_every_manager_has_a_module_and_every_module_a_manager() -> None:
+    (folder,) = managers.__path__
+    modules = {path.stem for path in Path(folder).glob("*.py")} - {"__init__"}
+    assert modules == {manager.name.lower() for manager in QueueManager}
+    for manager, model in MODELS.items():
+        assert model().queue_manager is manager
+        assert ALGORITHMS[manager.label] is model
+
+
+def test_every_preset_is_some_managers() -> None:
+    assert list(DESCRIBED) == list(Preset)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_have_the_tables_that_managers_make(page: str) -> None:
+    text = (ROOT / page).read_text("utf-8")
+    assert re.search(r"<!-- table: [a-z-]+ -->", text)
+    assert with_tables(text) == text, "run `make tables`"
+
+
+def test_every_table_is_on_a_page() -> None:
+    named = {name for page in PAGES for name in _tables((ROOT / page).read_text("utf-8"))}
+    assert named == set(TABLES)
+
+
+def test_a_table_that_is_not_there_is_told() -> None:
+    with pytest.raises(ValueError, match='no table "other"; there are presets, algorithms'):
+        with_tables("<!-- table: other -->\n\n| a |\n\n<!-- end -->\n")
+
+
+def _tables(text: str) -> list[str]:
+    return re.findall(r"<!-- table: ([a-z-]+) -->", text)
