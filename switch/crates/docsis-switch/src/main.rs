@@ -41,6 +41,8 @@ mod slack;
 mod spool;
 mod stf;
 mod switch;
+#[cfg(test)]
+mod testing;
 mod trace;
 #[cfg(test)]
 mod veth_tests;

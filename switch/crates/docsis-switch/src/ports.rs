@@ -24,7 +24,7 @@ use tracing::warn;
 const HEADER: u32 = 18;
 
 /// Bytes that may wait for a port's socket to have room; more is lost.
-const BACKLOG: usize = 16 << 20;
+pub const BACKLOG: usize = 16 << 20;
 /// A due time that is not to be compared with the clock.
 const UNKNOWN: u64 = u64::MAX;
 
@@ -549,6 +549,12 @@ impl<S: Platform> Ports<S> {
     /// Whether frames wait for room in any socket.
     pub fn any_waiting(&self) -> bool {
         self.full
+    }
+
+    /// Bytes that wait behind each port for room, in the order of their indexes.
+    #[cfg(test)]
+    pub fn backlogs(&self) -> impl Iterator<Item = usize> + '_ {
+        self.ports.iter().map(|way| way.backlog_bytes)
     }
 
     /// What waits for room has no more time: it is sent now or counted as failed.
