@@ -72,6 +72,8 @@ pub struct Faulty<P: Port, T: Time> {
     /// When the last frame that keeps its place is delivered.
     last: u64,
     counts: FaultCounts,
+    /// The next frame that is sent has been drawn to be lost.
+    loses_next: bool,
     latest: u64,
 }
 
@@ -88,6 +90,7 @@ impl<P: Port, T: Time> Faulty<P, T> {
             error: None,
             last: 0,
             counts: FaultCounts::default(),
+            loses_next: false,
             latest: 0,
         }
     }
@@ -194,13 +197,17 @@ impl<P: Port, T: Time> Port for Faulty<P, T> {
             self.counts.refused += 1;
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        if self.happens(self.faults.lost_sent) {
+        if std::mem::take(&mut self.loses_next) || self.happens(self.faults.lost_sent) {
             self.counts.lost_sent += 1;
             return Ok(1);
         }
         // Each frame has a draw of its own; those before the next that is lost go together.
         let mut together = 1;
-        while together < frames.len() && !self.happens(self.faults.lost_sent) {
+        while together < frames.len() {
+            if self.happens(self.faults.lost_sent) {
+                self.loses_next = true;
+                break;
+            }
             together += 1;
         }
         let sent = self.port.send(&mut frames[..together])?;
