@@ -21,16 +21,29 @@ impl PortCaptures {
     /// # Errors
     /// One sentence that names the file.
     pub fn create(directory: &Path, name: &str, spools: &mut Spools) -> Result<Self, String> {
-        let mut create = |direction: &str| {
+        Self::with(|direction| {
             let path = directory.join(format!("{name}_{direction}.pcap"));
             let title = format!("the capture {}", path.display());
             let spool = spools.create(title.clone(), &path)?;
+            Ok((title, spool))
+        })
+    }
+
+    /// Captures into what `create` makes, with its title, for the directions "in" and "out".
+    ///
+    /// # Errors
+    /// Those of `create`; one sentence that names the title.
+    pub fn with(
+        mut create: impl FnMut(&str) -> Result<(String, Spool), String>,
+    ) -> Result<Self, String> {
+        let mut begin = |direction: &str| {
+            let (title, spool) = create(direction)?;
             Capture::new(spool, LINKTYPE_ETHERNET)
                 .map_err(|error| format!("{title} cannot be written: {error}"))
         };
         Ok(Self {
-            incoming: Some(create("in")?),
-            outgoing: Some(create("out")?),
+            incoming: Some(begin("in")?),
+            outgoing: Some(begin("out")?),
         })
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The process's clock.
 
+use crate::port::Time;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Nanoseconds since the process started, and what that was in wall time.
@@ -21,15 +22,15 @@ impl Clock {
             wall,
         }
     }
+}
 
-    /// Nanoseconds since the start; monotonic.
-    pub fn now(&self) -> u64 {
+impl Time for Clock {
+    fn now(&self) -> u64 {
         self.start.elapsed().as_nanos() as u64
     }
 
-    /// How far the wall clock, nanoseconds since 1970, is ahead of this one. The kernel stamps
-    /// frames by that clock, which may be set: ask before each use.
-    pub fn ahead(&self) -> u64 {
+    /// The kernel stamps frames by the wall clock, nanoseconds since 1970.
+    fn ahead(&self) -> u64 {
         let wall = || {
             let wall = SystemTime::now().duration_since(UNIX_EPOCH);
             wall.map_or(0, |since| since.as_nanos() as u64)
@@ -37,8 +38,7 @@ impl Clock {
         ahead(|| self.now(), wall)
     }
 
-    /// Nanoseconds since 1970 at `now`, for capture files.
-    pub fn wall(&self, now: u64) -> u64 {
+    fn wall(&self, now: u64) -> u64 {
         self.wall + now
     }
 }

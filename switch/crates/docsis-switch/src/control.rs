@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the main thread tells the devices' threads.
 
-use crate::packet_socket::PacketSocket;
+use crate::linux::Linux;
+use crate::port::{Platform, Port};
 use crate::wait::Waker;
+use std::fmt;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// Something to do between two packets.
-#[derive(Debug)]
-pub enum Command {
+pub enum Command<S: Platform = Linux> {
     /// Receive nothing more; end when the queues are empty, or this many
     /// nanoseconds from now.
     Stop {
@@ -19,7 +20,7 @@ pub enum Command {
         /// Index of the port among the device's.
         port: usize,
         /// Where the interface is another one of the same name.
-        socket: Option<PacketSocket>,
+        link: Option<<S::Port as Port>::Link>,
     },
     /// A port's interface is down or gone.
     LinkDown {
@@ -31,21 +32,35 @@ pub enum Command {
 }
 
 /// The way to one device's thread.
-#[derive(Debug, Clone)]
-pub struct Control {
-    commands: Sender<Command>,
+pub struct Control<S: Platform = Linux> {
+    commands: Sender<Command<S>>,
     waker: Waker,
 }
 
-impl Control {
+impl<S: Platform> Clone for Control<S> {
+    fn clone(&self) -> Self {
+        Self {
+            commands: self.commands.clone(),
+            waker: self.waker.clone(),
+        }
+    }
+}
+
+impl<S: Platform> fmt::Debug for Control<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Control").finish_non_exhaustive()
+    }
+}
+
+impl<S: Platform> Control<S> {
     /// Tells the thread that reads `waker`.
-    pub fn new(waker: Waker) -> (Self, Receiver<Command>) {
+    pub fn new(waker: Waker) -> (Self, Receiver<Command<S>>) {
         let (commands, received) = channel();
         (Self { commands, waker }, received)
     }
 
     /// Hands a command over; a thread that has ended needs none.
-    pub fn send(&self, command: Command) {
+    pub fn send(&self, command: Command<S>) {
         if self.commands.send(command).is_ok() {
             self.waker.wake();
         }

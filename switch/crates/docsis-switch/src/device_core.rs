@@ -3,9 +3,10 @@
 //! an RF link joins. Their own thread runs them while frames come and go. While that sleeps, the
 //! gRPC server's thread runs a request itself: nobody has to be woken for it, there or back.
 
-use crate::clock::Clock;
+use crate::linux::Linux;
 use crate::lock::Lock;
 use crate::member::Member;
+use crate::port::{Platform, Time};
 use crate::wait::Waker;
 use plant::{Plant, PlantRequests};
 use std::sync::Weak;
@@ -22,18 +23,18 @@ pub struct Rf {
 }
 
 /// What the devices of a thread need to run.
-pub struct Core {
+pub struct Core<S: Platform = Linux> {
     /// The devices: one, where nothing joins it to others.
-    pub members: Vec<Member>,
+    pub members: Vec<Member<S>>,
     /// What joins them.
     pub rf: Option<Rf>,
     /// Their time.
-    pub clock: Clock,
+    pub clock: S::Clock,
     /// The devices' thread sleeps until then, and needs not be woken before.
     pub sleeps_until: u64,
 }
 
-impl Core {
+impl<S: Platform> Core<S> {
     /// When something is due next.
     pub fn next_deadline(&mut self) -> Option<u64> {
         match &self.rf {
@@ -169,6 +170,12 @@ impl Core {
         }
     }
 
+    /// When a port has a frame that it holds back itself.
+    pub fn next_held(&self) -> Option<u64> {
+        let members = self.members.iter();
+        members.filter_map(|member| member.ports.next_held()).min()
+    }
+
     /// Whether frames wait for room in any socket.
     pub fn any_waiting(&self) -> bool {
         self.members.iter().any(|member| member.ports.any_waiting())
@@ -192,7 +199,7 @@ impl Core {
 
 /// Has the requests run that wait: at once on this thread, where the device's own
 /// sleeps, and otherwise on that.
-pub fn serve(core: &Weak<Lock<Core>>, waker: &Waker) {
+pub fn serve<S: Platform>(core: &Weak<Lock<Core<S>>>, waker: &Waker) {
     let Some(core) = core.upgrade() else {
         // The device has ended, and its requests with it.
         return;
@@ -209,6 +216,7 @@ pub fn serve(core: &Weak<Lock<Core>>, waker: &Waker) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::Clock;
     use crate::ports::{self, Opening, Ports};
     use crate::veth_tests::{on_a_link, send};
     use crate::wait::PollSet;
@@ -264,7 +272,7 @@ mod tests {
         }
 
         fn is_woken(&self) -> bool {
-            let mut poll = PollSet::new([self.waker.as_raw_fd()]);
+            let mut poll = PollSet::of([self.waker.as_raw_fd()]);
             poll.wait(Some(0));
             poll.is_ready(0)
         }
@@ -288,7 +296,7 @@ mod tests {
             let call = handle.call(|_, _| thread::current().id());
             runtime.build().unwrap().block_on(call)
         });
-        let mut poll = PollSet::new([device.waker.as_raw_fd()]);
+        let mut poll = PollSet::of([device.waker.as_raw_fd()]);
         poll.wait(None);
         // A thread that is stopped meanwhile lets frames have a turn first.
         while core.answer() {}
@@ -300,15 +308,15 @@ mod tests {
     fn a_request_waits_for_frames_that_came_before_it() {
         on_a_link(|| {
             let device = sleeping_with(u64::MAX, &[(1, "dsw-a".to_owned())]);
-            let far_end = ports::open("dsw-b", Opening::default()).unwrap();
-            send(&far_end, &[0xff; 60]);
+            let mut far_end = ports::open("dsw-b", Opening::default()).unwrap();
+            send(&mut far_end, &[0xff; 60]);
             let handle = device.handle.clone();
             let asked = thread::spawn(move || {
                 let mut runtime = tokio::runtime::Builder::new_current_thread();
                 let call = handle.call(|_, _| thread::current().id());
                 runtime.build().unwrap().block_on(call)
             });
-            let mut poll = PollSet::new([device.waker.as_raw_fd()]);
+            let mut poll = PollSet::of([device.waker.as_raw_fd()]);
             poll.wait(Some(10_000_000_000));
             assert!(poll.is_ready(0), "the device's thread is not woken");
             while device.core.lock().answer() {}

@@ -6,6 +6,7 @@ use crate::control::Control;
 use crate::device_core::{self, Core, Rf};
 use crate::lock::Lock;
 use crate::member::Member;
+use crate::port::Time;
 use crate::ports::{Opening, Ports};
 use crate::privileges;
 use crate::process::log_messages;

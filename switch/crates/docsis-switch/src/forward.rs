@@ -4,7 +4,9 @@
 //! AF_PACKET can reach.
 
 use crate::device_thread::NICE;
-use crate::packet_socket::{BATCH, PacketSocket, ReceiveBatch, Received, SendBatch};
+use crate::outbox::Outbox;
+use crate::packet_socket::{PacketSocket, ReceiveBatch};
+use crate::port::{BATCH, Inbox, Port, Received};
 use crate::ports::{self, Opening};
 use crate::scheduling;
 use crate::wait::{PollSet, Signals};
@@ -12,7 +14,12 @@ use std::io::Write;
 use std::os::fd::AsRawFd;
 use tracing::warn;
 
-fn pass(from: &PacketSocket, to: &PacketSocket, batch: &mut ReceiveBatch, out: &mut SendBatch) {
+fn pass(
+    from: &mut PacketSocket,
+    to: &mut PacketSocket,
+    batch: &mut ReceiveBatch,
+    out: &mut Outbox,
+) {
     let Ok(count) = from.receive(batch, 0..BATCH) else {
         return;
     };
@@ -34,10 +41,10 @@ pub fn run(first: &str, second: &str) -> Result<(), String> {
     let signals =
         Signals::block().map_err(|error| format!("signals cannot be received: {error}"))?;
     let how = Opening::default();
-    let first = ports::open(first, how)?;
-    let second = ports::open(second, how)?;
-    let mut poll = PollSet::new([first.as_raw_fd(), second.as_raw_fd(), signals.as_raw_fd()]);
-    let (mut batch, mut out) = (ReceiveBatch::new(BATCH), SendBatch::default());
+    let mut first = ports::open(first, how)?;
+    let mut second = ports::open(second, how)?;
+    let mut poll = PollSet::of([first.as_raw_fd(), second.as_raw_fd(), signals.as_raw_fd()]);
+    let (mut batch, mut out) = (ReceiveBatch::new(BATCH), Outbox::default());
     scheduling::exact_timers();
     if let Err(error) = scheduling::nice(NICE) {
         warn!("no nice {NICE}: {error}");
@@ -50,10 +57,10 @@ pub fn run(first: &str, second: &str) -> Result<(), String> {
             return Ok(());
         }
         if poll.is_ready(0) {
-            pass(&first, &second, &mut batch, &mut out);
+            pass(&mut first, &mut second, &mut batch, &mut out);
         }
         if poll.is_ready(1) {
-            pass(&second, &first, &mut batch, &mut out);
+            pass(&mut second, &mut first, &mut batch, &mut out);
         }
     }
 }

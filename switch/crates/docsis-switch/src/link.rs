@@ -148,13 +148,13 @@ impl Watched {
                 self.place()
             );
         }
-        let mut socket = None;
+        let mut link = None;
         if let Some(interface) = found.filter(|interface| up && interface.index != self.bound) {
             // As at the start, with what there is to say about it.
             match ports::open(&self.name, how) {
                 Ok(opened) => {
                     self.bound = interface.index;
-                    socket = Some(opened);
+                    link = Some(opened);
                 }
                 Err(error) => {
                     warn!("{}: {error}", self.place());
@@ -163,10 +163,10 @@ impl Watched {
             }
         }
         let port = self.port;
-        if up && (!self.up || socket.is_some()) {
+        if up && (!self.up || link.is_some()) {
             self.up = true;
             info!("{}: the interface is up", self.place());
-            self.control.send(Command::LinkUp { port, socket });
+            self.control.send(Command::LinkUp { port, link });
         } else if !up && self.up {
             self.up = false;
             if !vanished {

@@ -19,11 +19,14 @@ mod device_thread;
 mod forward;
 mod interface;
 mod link;
+mod linux;
 mod lock;
 mod logging;
 mod member;
+mod outbox;
 mod output_file;
 mod packet_socket;
+mod port;
 mod ports;
 mod privileges;
 mod process;
@@ -36,6 +39,8 @@ mod slack;
 mod spool;
 mod stf;
 mod switch;
+#[cfg(test)]
+mod testing;
 mod trace;
 #[cfg(test)]
 mod veth_tests;

@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A device that a thread runs, with its ports and what is asked of it.
 
+use crate::linux::Linux;
+use crate::port::Platform;
 use crate::ports::Ports;
 use device::Device;
 use device::handle::Requests;
 use plant::Node;
 
 /// A device with its way out.
-pub struct Member {
+pub struct Member<S: Platform = Linux> {
     /// The device.
     pub device: Device,
     /// Its ports.
-    pub ports: Ports,
+    pub ports: Ports<S>,
     /// What other threads ask of it.
     pub requests: Requests,
 }
 
-impl Node for Member {
-    type Out = Ports;
+impl<S: Platform> Node for Member<S> {
+    type Out = Ports<S>;
 
     fn device(&self) -> &Device {
         &self.device
@@ -27,7 +29,7 @@ impl Node for Member {
         &mut self.device
     }
 
-    fn parts(&mut self) -> (&mut Device, &mut Ports) {
+    fn parts(&mut self) -> (&mut Device, &mut Ports<S>) {
         (&mut self.device, &mut self.ports)
     }
 

@@ -2,15 +2,13 @@
 //! AF_PACKET sockets: whole Ethernet frames in and out, in batches.
 
 use crate::interface::Interface;
+use crate::port::{BATCH, Inbox, LONGEST_FRAME, Port, Received};
+use std::fmt;
 use std::io;
 use std::mem::{size_of, zeroed};
 use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-/// Frames received or sent by one system call at the most.
-pub const BATCH: usize = 64;
-/// Longest frame that is received whole, bytes.
-pub const LONGEST_FRAME: usize = 16 * 1024;
 /// Room in front of a received frame for the VLAN tag that the kernel took out.
 const HEADROOM: usize = 4;
 /// Not a multiple of 4096: the first lines of all buffers would compete for
@@ -41,6 +39,7 @@ fn receive_buffer(lateness: u64) -> i32 {
 #[derive(Debug)]
 pub struct PacketSocket {
     fd: OwnedFd,
+    headers: SendHeaders,
 }
 
 fn check(status: libc::c_int) -> io::Result<libc::c_int> {
@@ -87,6 +86,7 @@ impl PacketSocket {
         let socket = Self {
             // SAFETY: a new descriptor that nobody else owns.
             fd: unsafe { OwnedFd::from_raw_fd(fd) },
+            headers: SendHeaders::default(),
         };
         let on: i32 = 1;
         socket.set(libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &on)?;
@@ -126,18 +126,21 @@ impl PacketSocket {
         let buffer = SOCKET_BUFFER as i32;
         self.set(libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &buffer)
     }
+}
 
-    /// Receives frames into these slots of `batch` without waiting; returns how many.
-    ///
-    /// # Errors
-    /// The interface is down or gone.
-    pub fn receive(&self, batch: &mut ReceiveBatch, slots: Range<usize>) -> io::Result<usize> {
-        batch.receive(self.fd.as_raw_fd(), slots)
+impl Port for PacketSocket {
+    type Inbox = ReceiveBatch;
+    type Link = Self;
+
+    fn receive(&mut self, inbox: &mut ReceiveBatch, slots: Range<usize>) -> io::Result<usize> {
+        inbox.receive(self.fd.as_raw_fd(), slots)
     }
 
-    /// Frames that the kernel dropped since the last call, because nobody had
-    /// taken those before them.
-    pub fn missed(&self) -> u64 {
+    fn send(&mut self, frames: &mut [Vec<u8>]) -> io::Result<usize> {
+        self.headers.send(self.fd.as_raw_fd(), frames)
+    }
+
+    fn missed(&mut self) -> u64 {
         let mut statistics = [0u32; 2];
         let mut size = size_of_val(&statistics) as libc::socklen_t;
         // SAFETY: a tpacket_stats is two u32, packets and drops; the kernel
@@ -153,6 +156,10 @@ impl PacketSocket {
         };
         if status < 0 { 0 } else { statistics[1].into() }
     }
+
+    fn attach(&mut self, link: Self) {
+        *self = link;
+    }
 }
 
 impl AsRawFd for PacketSocket {
@@ -161,22 +168,7 @@ impl AsRawFd for PacketSocket {
     }
 }
 
-/// What [`ReceiveBatch::frame`] found.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Received<'b> {
-    /// A frame as it was on the wire, VLAN tag included.
-    Frame {
-        /// From the destination address on, without FCS.
-        bytes: &'b [u8],
-        /// The sender left its checksum to be computed by an offload that a
-        /// veth does not have.
-        checksum_missing: bool,
-    },
-    /// Longer than [`LONGEST_FRAME`]; only its length is known.
-    TooLong(usize),
-}
-
-/// Buffers for [`PacketSocket::receive`], which ports share: slots, of one frame each.
+/// Buffers that the kernel receives into: slots of one frame each.
 pub struct ReceiveBatch {
     buffers: Box<[u8]>,
     controls: Box<[[u64; CONTROL]]>,
@@ -188,39 +180,6 @@ pub struct ReceiveBatch {
 unsafe impl Send for ReceiveBatch {}
 
 impl ReceiveBatch {
-    /// A batch of so many slots. Memory that no frame has reached is none.
-    pub fn new(slots: usize) -> Self {
-        let mut buffers = vec![0u8; SLOT * slots].into_boxed_slice();
-        let mut controls = vec![[0u64; CONTROL]; slots].into_boxed_slice();
-        let mut iovecs: Box<[libc::iovec]> = (0..slots)
-            .map(|n| libc::iovec {
-                iov_base: buffers[n * SLOT + HEADROOM..].as_mut_ptr().cast(),
-                iov_len: LONGEST_FRAME,
-            })
-            .collect();
-        let messages = (0..slots)
-            .map(|n| {
-                // SAFETY: plain data, for which zeros are valid.
-                let mut message: libc::mmsghdr = unsafe { zeroed() };
-                message.msg_hdr.msg_iov = &raw mut iovecs[n];
-                message.msg_hdr.msg_iovlen = 1;
-                message.msg_hdr.msg_control = controls[n].as_mut_ptr().cast();
-                message
-            })
-            .collect();
-        Self {
-            buffers,
-            controls,
-            iovecs,
-            messages,
-        }
-    }
-
-    /// How many frames there is room for.
-    pub fn slots(&self) -> usize {
-        self.messages.len()
-    }
-
     fn receive(&mut self, fd: RawFd, slots: Range<usize>) -> io::Result<usize> {
         let messages = &mut self.messages[slots];
         for message in &mut *messages {
@@ -266,17 +225,50 @@ impl ReceiveBatch {
         }
         None
     }
+}
 
-    /// When the kernel received the frame in slot `n`, nanoseconds since 1970.
-    pub fn stamp(&self, n: usize) -> Option<u64> {
+impl Inbox for ReceiveBatch {
+    /// Memory that no frame has reached is none.
+    fn new(slots: usize) -> Self {
+        let mut buffers = vec![0u8; SLOT * slots].into_boxed_slice();
+        let mut controls = vec![[0u64; CONTROL]; slots].into_boxed_slice();
+        let mut iovecs: Box<[libc::iovec]> = (0..slots)
+            .map(|n| libc::iovec {
+                iov_base: buffers[n * SLOT + HEADROOM..].as_mut_ptr().cast(),
+                iov_len: LONGEST_FRAME,
+            })
+            .collect();
+        let messages = (0..slots)
+            .map(|n| {
+                // SAFETY: plain data, for which zeros are valid.
+                let mut message: libc::mmsghdr = unsafe { zeroed() };
+                message.msg_hdr.msg_iov = &raw mut iovecs[n];
+                message.msg_hdr.msg_iovlen = 1;
+                message.msg_hdr.msg_control = controls[n].as_mut_ptr().cast();
+                message
+            })
+            .collect();
+        Self {
+            buffers,
+            controls,
+            iovecs,
+            messages,
+        }
+    }
+
+    fn slots(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// When the kernel received the frame, nanoseconds since 1970.
+    fn stamp(&self, n: usize) -> Option<u64> {
         let header = &self.messages[n].msg_hdr;
         let time: libc::timespec = Self::control(header, libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS)?;
         let seconds = u64::try_from(time.tv_sec).ok()?;
         Some(seconds * 1_000_000_000 + time.tv_nsec as u64)
     }
 
-    /// The frame in slot `n`.
-    pub fn frame(&mut self, n: usize) -> Received<'_> {
+    fn frame(&mut self, n: usize) -> Received<'_> {
         let len = self.messages[n].msg_len as usize;
         if len > LONGEST_FRAME {
             return Received::TooLong(len);
@@ -314,20 +306,23 @@ fn put_tag_back(head: &mut [u8], tpid: u16, tci: u16) {
     head[14..16].copy_from_slice(&tci.to_be_bytes());
 }
 
-/// Frames to one port that go out with one system call.
-pub struct SendBatch {
-    /// Buffers that are used again and again; the first `count` wait.
-    frames: Box<[Vec<u8>]>,
-    count: usize,
+/// What the kernel is told of frames that go out with one system call.
+struct SendHeaders {
     iovecs: Box<[libc::iovec]>,
     messages: Box<[libc::mmsghdr]>,
 }
 
 // SAFETY: the pointers within go to the boxes within, which move with it;
 // those to frames are set before each use.
-unsafe impl Send for SendBatch {}
+unsafe impl Send for SendHeaders {}
 
-impl Default for SendBatch {
+impl fmt::Debug for SendHeaders {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SendHeaders").finish_non_exhaustive()
+    }
+}
+
+impl Default for SendHeaders {
     fn default() -> Self {
         let mut iovecs = vec![
             libc::iovec {
@@ -346,89 +341,33 @@ impl Default for SendBatch {
                 message
             })
             .collect();
-        Self {
-            frames: vec![Vec::new(); BATCH].into_boxed_slice(),
-            count: 0,
-            iovecs,
-            messages,
-        }
+        Self { iovecs, messages }
     }
 }
 
-impl SendBatch {
-    /// Frames that wait to be sent.
-    pub fn len(&self) -> usize {
-        self.count
-    }
-
-    /// True when there is nothing to send.
-    pub fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
-    /// True when [`SendBatch::push`] must wait for [`SendBatch::flush`].
-    pub fn is_full(&self) -> bool {
-        self.count == BATCH
-    }
-
-    /// Adds a frame; the batch is not full.
-    pub fn push(&mut self, frame: &[u8]) {
-        let buffer = &mut self.frames[self.count];
-        buffer.clear();
-        buffer.extend_from_slice(frame);
-        self.count += 1;
-    }
-
-    /// Adds a frame by taking its buffer, and leaves another; the batch is not full.
-    pub fn push_buffer(&mut self, frame: &mut Vec<u8>) {
-        std::mem::swap(&mut self.frames[self.count], frame);
-        self.count += 1;
-    }
-
-    /// Sends everything; `failed` gets the length of each frame that the
-    /// kernel did not take, and why. With `wait`, frames for which the socket has
-    /// no room yet stay, and the result is true.
-    pub fn flush(
-        &mut self,
-        socket: &PacketSocket,
-        wait: bool,
-        mut failed: impl FnMut(usize, &io::Error),
-    ) -> bool {
-        let count = std::mem::take(&mut self.count);
-        for (iovec, frame) in self.iovecs.iter_mut().zip(&mut self.frames[..count]) {
+impl SendHeaders {
+    /// Sends the first of these frames, [`BATCH`] at most; how many the kernel took.
+    fn send(&mut self, fd: RawFd, frames: &mut [Vec<u8>]) -> io::Result<usize> {
+        let count = frames.len().min(BATCH);
+        for (iovec, frame) in self.iovecs.iter_mut().zip(frames) {
             iovec.iov_base = frame.as_mut_ptr().cast();
             iovec.iov_len = frame.len();
         }
-        let mut next = 0;
-        while next < count {
-            // SAFETY: headers next..count, each with one iovec, a whole frame.
-            let sent = unsafe {
-                libc::sendmmsg(
-                    socket.as_raw_fd(),
-                    self.messages[next..].as_mut_ptr(),
-                    (count - next) as libc::c_uint,
-                    libc::MSG_DONTWAIT as _,
-                )
-            };
-            if sent > 0 {
-                next += sent as usize;
-                continue;
-            }
-            let error = io::Error::last_os_error();
-            match error.kind() {
-                io::ErrorKind::Interrupted => {}
-                io::ErrorKind::WouldBlock if wait => {
-                    self.frames[..count].rotate_left(next);
-                    self.count = count - next;
-                    return true;
-                }
-                _ => {
-                    failed(self.frames[next].len(), &error);
-                    next += 1;
-                }
-            }
+        // SAFETY: the first `count` headers, each with one iovec, a whole frame that is borrowed
+        // through the call.
+        let sent = unsafe {
+            libc::sendmmsg(
+                fd,
+                self.messages.as_mut_ptr(),
+                count as libc::c_uint,
+                libc::MSG_DONTWAIT as _,
+            )
+        };
+        if sent > 0 {
+            Ok(sent as usize)
+        } else {
+            Err(io::Error::last_os_error())
         }
-        false
     }
 }
 

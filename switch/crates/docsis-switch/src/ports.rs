@@ -4,16 +4,18 @@
 use crate::captures::PortCaptures;
 use crate::clock::Clock;
 use crate::interface::{Interface, mend_command};
-use crate::packet_socket::{BATCH, LONGEST_FRAME, PacketSocket, ReceiveBatch, Received, SendBatch};
+use crate::linux::Linux;
+use crate::outbox::Outbox;
+use crate::packet_socket::PacketSocket;
+use crate::port::{BATCH, Inbox, LONGEST_FRAME, Platform, Poll, Port, Received, Time};
 use crate::record::Recorder;
 use crate::spool::Spools;
-use crate::wait::PollSet;
 use device::events::{Event, EventSender};
 use device::{Device, DeviceConfig, Output, Traffic};
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::Arc;
 use tracing::warn;
@@ -22,7 +24,7 @@ use tracing::warn;
 const HEADER: u32 = 18;
 
 /// Bytes that may wait for a port's socket to have room; more is lost.
-const BACKLOG: usize = 16 << 20;
+pub const BACKLOG: usize = 16 << 20;
 /// A due time that is not to be compared with the clock.
 const UNKNOWN: u64 = u64::MAX;
 
@@ -100,11 +102,24 @@ pub fn open(name: &str, how: Opening) -> Result<PacketSocket, String> {
     Ok(socket)
 }
 
-struct Port {
+/// A port with its number and name, and where its frames are captured.
+pub struct Attached<P> {
+    /// Its number in the device.
+    pub number: u16,
+    /// The name of what is behind it, for messages.
+    pub name: String,
+    /// The port.
+    pub port: P,
+    /// Its captures, if any.
+    pub captures: Option<PortCaptures>,
+}
+
+/// A port and what waits to leave through it.
+struct Way<P> {
     number: u16,
     name: String,
-    socket: PacketSocket,
-    batch: SendBatch,
+    port: P,
+    batch: Outbox,
     /// When the frames in the batch were due; [`UNKNOWN`] of those that waited for room.
     due: Vec<u64>,
     /// What waits behind the batch for the socket to have room, and its bytes.
@@ -121,7 +136,32 @@ struct Port {
     warned_send: bool,
 }
 
-impl Port {
+impl<P: Port> Way<P> {
+    fn new(attached: Attached<P>) -> Self {
+        let Attached {
+            number,
+            name,
+            port,
+            captures,
+        } = attached;
+        Self {
+            number,
+            name,
+            port,
+            batch: Outbox::default(),
+            due: Vec::with_capacity(BATCH),
+            backlog: VecDeque::new(),
+            backlog_bytes: 0,
+            captures,
+            received: false,
+            full: false,
+            failed: Traffic::default(),
+            warned_checksum: false,
+            warned_too_long: false,
+            warned_send: false,
+        }
+    }
+
     fn send_failed(
         failed: &mut Traffic,
         warned: &mut bool,
@@ -140,10 +180,10 @@ impl Port {
 
     /// Sends what waits. Without `wait`, what the socket has no room for is lost.
     /// `late` gets how late each frame was, but for those that waited for room.
-    fn flush(&mut self, wait: bool, clock: Clock, late: &mut Vec<u64>) {
+    fn flush(&mut self, wait: bool, clock: &impl Time, late: &mut Vec<u64>) {
         loop {
             let (failed, warned, name) = (&mut self.failed, &mut self.warned_send, &self.name);
-            self.full = self.batch.flush(&self.socket, wait, |len, error| {
+            self.full = self.batch.flush(&mut self.port, wait, |len, error| {
                 Self::send_failed(failed, warned, name, len, error);
             });
             let left = self.due.len() - self.batch.len();
@@ -187,13 +227,13 @@ struct RfTap {
 }
 
 /// All ports of a device.
-pub struct Ports {
-    ports: Vec<Port>,
+pub struct Ports<S: Platform = Linux> {
+    ports: Vec<Way<S::Port>>,
     /// Captures of ports that have no interface but an RF link.
     rf_taps: Vec<RfTap>,
     /// Index by port number.
     index: Vec<usize>,
-    clock: Clock,
+    clock: S::Clock,
     events: EventSender,
     /// Ports whose batch is not empty.
     pending: Vec<usize>,
@@ -206,7 +246,7 @@ pub struct Ports {
     /// How late the frames were that left since the last [`Self::flush`].
     late: Vec<u64>,
     /// Tells whether frames wait in the sockets.
-    waiting: PollSet,
+    waiting: S::Poll,
     /// Writes down what comes and goes.
     recorder: Option<Arc<Recorder>>,
 }
@@ -223,41 +263,46 @@ impl Ports {
         clock: Clock,
         events: EventSender,
     ) -> Result<Self, String> {
-        let mut ports = Vec::with_capacity(interfaces.len());
-        let mut index = Vec::new();
+        let mut attached = Vec::with_capacity(interfaces.len());
         for (number, name) in interfaces {
-            let slot = usize::from(*number);
+            let port = open(name, how)?;
+            let captures = pcap.as_mut();
+            let captures = captures.map(|(dir, spools)| PortCaptures::create(dir, name, spools));
+            attached.push(Attached {
+                number: *number,
+                name: name.clone(),
+                port,
+                captures: captures.transpose()?,
+            });
+        }
+        Ok(Self::new(attached, how.wait_for_room, clock, events))
+    }
+}
+
+impl<S: Platform> Ports<S> {
+    /// A device's ports. With `hold`, packets wait in its queues while a port has no room for
+    /// them; otherwise they leave their queues when they are due and wait behind them.
+    pub fn new(
+        attached: Vec<Attached<S::Port>>,
+        hold: bool,
+        clock: S::Clock,
+        events: EventSender,
+    ) -> Self {
+        let ports: Vec<_> = attached.into_iter().map(Way::new).collect();
+        let mut index = Vec::new();
+        for (place, port) in ports.iter().enumerate() {
+            let slot = usize::from(port.number);
             if index.len() <= slot {
                 index.resize(slot + 1, usize::MAX);
             }
-            index[slot] = ports.len();
-            let socket = open(name, how)?;
-            let captures = pcap.as_mut();
-            let captures = captures.map(|(dir, spools)| PortCaptures::create(dir, name, spools));
-            ports.push(Port {
-                number: *number,
-                name: name.clone(),
-                socket,
-                batch: SendBatch::default(),
-                due: Vec::with_capacity(BATCH),
-                backlog: VecDeque::new(),
-                backlog_bytes: 0,
-                captures: captures.transpose()?,
-                received: false,
-                full: false,
-                failed: Traffic::default(),
-                warned_checksum: false,
-                warned_too_long: false,
-                warned_send: false,
-            });
+            index[slot] = place;
         }
-        let sockets = ports.iter().map(|port: &Port| port.socket.as_raw_fd());
-        Ok(Self {
-            waiting: PollSet::new(sockets),
+        Self {
+            waiting: Poll::new(ports.iter().map(|way| &way.port), None),
             rf_taps: Vec::new(),
             recorder: None,
             pending: Vec::with_capacity(ports.len()),
-            hold: how.wait_for_room,
+            hold,
             wait: true,
             full: false,
             late: Vec::new(),
@@ -265,7 +310,7 @@ impl Ports {
             index,
             clock,
             events,
-        })
+        }
     }
 
     /// Captures the frames of a port that has an RF link instead of an interface.
@@ -350,9 +395,24 @@ impl Ports {
         self.ports.len()
     }
 
-    /// The sockets' descriptors, in the order of the ports' indexes.
-    pub fn fds(&self) -> impl Iterator<Item = RawFd> + '_ {
-        self.ports.iter().map(|port| port.socket.as_raw_fd())
+    /// The ports, in the order of their indexes.
+    pub fn ports(&self) -> impl Iterator<Item = &S::Port> + '_ {
+        self.ports.iter().map(|way| &way.port)
+    }
+
+    /// The port with this index.
+    pub fn port(&self, index: usize) -> &S::Port {
+        &self.ports[index].port
+    }
+
+    /// When the port with this index has a frame that it holds back itself.
+    pub fn held_by(&self, index: usize) -> Option<u64> {
+        self.ports[index].port.next_deadline()
+    }
+
+    /// When any port has a frame that it holds back itself.
+    pub fn next_held(&self) -> Option<u64> {
+        self.ports().filter_map(S::Port::next_deadline).min()
     }
 
     /// The number of the port with this index.
@@ -361,12 +421,12 @@ impl Ports {
     }
 
     /// A port's interface is another one of the same name.
-    pub fn replace(&mut self, index: usize, socket: PacketSocket) {
-        let port = &mut self.ports[index];
+    pub fn attach(&mut self, index: usize, link: <S::Port as Port>::Link) {
+        let way = &mut self.ports[index];
         // What failed is told again: it is about another interface.
-        port.warned_send = false;
-        self.waiting.replace(index, socket.as_raw_fd());
-        port.socket = socket;
+        way.warned_send = false;
+        way.port.attach(link);
+        self.waiting.replace(index, &way.port);
     }
 
     /// Whether frames that nobody has received wait in a socket, or its interface is gone.
@@ -375,16 +435,16 @@ impl Ports {
         (0..self.ports.len()).any(|index| self.waiting.is_ready(index))
     }
 
-    /// Receives frames from a port into these slots of `batch`. `None`: the
+    /// Receives frames from a port into these slots. `None`: the
     /// interface is gone.
     pub fn receive(
         &mut self,
         index: usize,
-        batch: &mut ReceiveBatch,
+        inbox: &mut <S::Port as Port>::Inbox,
         slots: Range<usize>,
     ) -> Option<usize> {
         let port = &mut self.ports[index];
-        match port.socket.receive(batch, slots) {
+        match port.port.receive(inbox, slots) {
             Ok(count) => {
                 port.received |= count > 0;
                 Some(count)
@@ -402,17 +462,17 @@ impl Ports {
         }
     }
 
-    /// Gives frame `n` of `batch`, received from port `index` at `now`, to the device.
+    /// Gives the frame in slot `n`, received from port `index` at `now`, to the device.
     pub fn deliver(
         &mut self,
         index: usize,
-        batch: &mut ReceiveBatch,
+        inbox: &mut <S::Port as Port>::Inbox,
         n: usize,
         now: u64,
         device: &mut Device,
     ) {
         let port = &mut self.ports[index];
-        match batch.frame(n) {
+        match inbox.frame(n) {
             Received::Frame {
                 bytes,
                 checksum_missing,
@@ -456,7 +516,7 @@ impl Ports {
     /// Sends what waits in batches, and tells the device what failed and how late it was.
     pub fn flush(&mut self, device: &mut Device) {
         let (ports, hold, wait) = (&mut self.ports, self.hold, self.wait);
-        let (clock, late) = (self.clock, &mut self.late);
+        let (clock, late) = (&self.clock, &mut self.late);
         self.full = false;
         let full = &mut self.full;
         self.pending.retain(|&index| {
@@ -491,6 +551,12 @@ impl Ports {
         self.full
     }
 
+    /// Bytes that wait behind each port for room, in the order of their indexes.
+    #[cfg(test)]
+    pub fn backlogs(&self) -> impl Iterator<Item = usize> + '_ {
+        self.ports.iter().map(|way| way.backlog_bytes)
+    }
+
     /// What waits for room has no more time: it is sent now or counted as failed.
     pub fn give_up(&mut self, device: &mut Device) {
         self.wait = false;
@@ -502,7 +568,7 @@ impl Ports {
     pub fn count_missed(&mut self, device: &mut Device) {
         for port in &mut self.ports {
             if std::mem::take(&mut port.received) {
-                let missed = port.socket.missed();
+                let missed = port.port.missed();
                 device.missed(port.number, missed);
                 if let Some(recorder) = &self.recorder
                     && missed > 0
@@ -514,7 +580,7 @@ impl Ports {
     }
 }
 
-impl Output for Ports {
+impl<S: Platform> Output for Ports<S> {
     fn transmit(&mut self, now: u64, port: u16, frame: &[u8], paced: bool) {
         self.transmit_buffer(now, port, &mut frame.to_vec(), paced);
     }
@@ -537,7 +603,7 @@ impl Output for Ports {
             return;
         }
         if port.batch.is_full() {
-            port.flush(self.wait, self.clock, &mut self.late);
+            port.flush(self.wait, &self.clock, &mut self.late);
         }
         if port.batch.is_full() {
             // The socket has no room. Where queues are held, it comes from a delay line.
@@ -551,7 +617,7 @@ impl Output for Ports {
         port.due.push(now);
         // What is paced leaves at once, behind what was to leave before it.
         if paced || (self.hold && port.batch.is_full()) {
-            port.flush(self.wait, self.clock, &mut self.late);
+            port.flush(self.wait, &self.clock, &mut self.late);
         }
     }
 

@@ -5,6 +5,7 @@ use crate::cli::LogLevel;
 use crate::clock::Clock;
 use crate::control::{Command, Control};
 use crate::logging::Log;
+use crate::port::Time;
 use p4runtime::Process;
 use p4runtime::proto::docsis::switch::v1 as switch;
 use std::path::PathBuf;

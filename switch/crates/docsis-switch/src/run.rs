@@ -3,20 +3,19 @@
 
 use crate::arrivals::{Arrivals, Portion, Source};
 use crate::awake::Awake;
-use crate::clock::Clock;
 use crate::control::Command;
 use crate::device_core::Core;
+use crate::linux::Linux;
 use crate::lock::{Held, Lock};
 use crate::member::Member;
-use crate::packet_socket::{BATCH, ReceiveBatch};
+use crate::port::{BATCH, Inbox, Platform, Poll, Port, Time};
 use crate::process::log_messages;
 use crate::slack::Slack;
-use crate::wait::{PollSet, Waker};
+use crate::wait::Waker;
 use device::Device;
 use plant::Captured;
 use std::io;
 use std::ops::Range;
-use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
@@ -39,13 +38,13 @@ const AWAY: u64 = 250_000;
 const LOOK_AGAIN: u64 = 5_000_000;
 
 /// Everything that the device's thread works with.
-pub struct Shell {
+pub struct Shell<S: Platform = Linux> {
     /// The devices, which the gRPC server's thread may run while this one sleeps.
-    pub core: Arc<Lock<Core>>,
+    pub core: Arc<Lock<Core<S>>>,
     /// Wakes this thread for a request.
     pub waker: Waker,
     /// What the main thread says.
-    pub commands: Receiver<Command>,
+    pub commands: Receiver<Command<S>>,
     /// Whether `log_msg` of new pipelines reaches the log.
     pub logs: Arc<AtomicBool>,
 }
@@ -57,23 +56,26 @@ struct Place {
     port: usize,
 }
 
-/// The ports' sockets, whose frames are merged.
-struct Sockets<'a> {
-    core: &'a mut Core,
+/// The slots of a thread's ports.
+type InboxOf<S> = <<S as Platform>::Port as Port>::Inbox;
+
+/// The ports, whose frames are merged.
+struct Sources<'a, S: Platform> {
+    core: &'a mut Core<S>,
     places: &'a [Place],
-    batch: &'a mut ReceiveBatch,
-    poll: &'a mut PollSet,
-    clock: Clock,
-    /// How far the clock of the kernel's stamps is ahead.
+    inbox: &'a mut InboxOf<S>,
+    poll: &'a mut S::Poll,
+    clock: S::Clock,
+    /// How far the clock of the frames' stamps is ahead.
     ahead: u64,
 }
 
-impl Source for Sockets<'_> {
+impl<S: Platform> Source for Sources<'_, S> {
     fn receive(&mut self, port: usize, slots: Range<usize>) -> usize {
         let place = self.places[port];
         let ports = &mut self.core.members[place.member].ports;
         ports
-            .receive(place.port, self.batch, slots)
+            .receive(place.port, self.inbox, slots)
             .unwrap_or_else(|| {
                 self.poll.ignore(port);
                 0
@@ -82,15 +84,15 @@ impl Source for Sockets<'_> {
 
     fn stamp(&self, slot: usize) -> u64 {
         let now = self.clock.now();
-        let stamp = self.batch.stamp(slot);
+        let stamp = self.inbox.stamp(slot);
         stamp.map_or(now, |at| at.saturating_sub(self.ahead).min(now))
     }
 }
 
 /// What the thread keeps to itself.
-struct Turn {
-    batch: ReceiveBatch,
-    poll: PollSet,
+struct Turn<S: Platform> {
+    inbox: InboxOf<S>,
+    poll: S::Poll,
     arrivals: Arrivals,
     /// The ports of all devices, in the order of the poll set.
     places: Vec<Place>,
@@ -100,38 +102,44 @@ struct Turn {
     stop_at: Option<u64>,
 }
 
-impl Turn {
-    /// Receives what waits in the sockets and runs it and what is due, in the order of time.
+impl<S: Platform> Turn<S> {
+    /// Receives what waits in the ports and runs it and what is due, in the order of time.
     ///
     /// All that was received before `now` is in it, but for what came in the last [`AWAY`].
-    fn receive(&mut self, core: &mut Core, now: u64) {
-        let clock = core.clock;
+    fn receive(&mut self, core: &mut Core<S>, now: u64) {
+        let clock = core.clock.clone();
+        let ahead = clock.ahead();
         self.ready.clear();
-        let ready = (0..self.places.len()).filter(|&port| self.poll.is_ready(port));
+        let is_held = |place: Place| {
+            let held = core.members[place.member].ports.held_by(place.port);
+            held.is_some_and(|at| at <= now) && self.stop_at.is_none()
+        };
+        let ready = (0..self.places.len())
+            .filter(|&port| self.poll.is_ready(port) || is_held(self.places[port]));
         self.ready.extend(ready);
         let portion = Portion {
-            slots: self.batch.slots(),
+            slots: self.inbox.slots(),
             at_once: frames_at_once(now, core.next_deadline()),
             frames: FRAMES,
         };
-        let mut sockets = Sockets {
+        let mut sources = Sources {
             core,
             places: &self.places,
-            batch: &mut self.batch,
+            inbox: &mut self.inbox,
             poll: &mut self.poll,
             clock,
-            ahead: clock.ahead(),
+            ahead,
         };
         let arrivals = &mut self.arrivals;
-        arrivals.gather(&self.ready, now, portion, &mut sockets);
-        sockets.core.wake(now, arrivals.first());
-        while let Some(arrival) = arrivals.next(&sockets) {
+        arrivals.gather(&self.ready, now, portion, &mut sources);
+        sources.core.wake(now, arrivals.first());
+        while let Some(arrival) = arrivals.next(&sources) {
             let Place { member, port } = self.places[arrival.port];
-            let at = sockets.core.run_before(member, arrival.at);
-            let Member { device, ports, .. } = &mut sockets.core.members[member];
-            ports.deliver(port, sockets.batch, arrival.slot, at, device);
-            sockets.core.received(member);
-            arrivals.delivered(arrival, &mut sockets);
+            let at = sources.core.run_before(member, arrival.at);
+            let Member { device, ports, .. } = &mut sources.core.members[member];
+            ports.deliver(port, sources.inbox, arrival.slot, at, device);
+            sources.core.received(member);
+            arrivals.delivered(arrival, &mut sources);
         }
         if !arrivals.is_behind() {
             // What came since is stamped before now, and so is what it makes due.
@@ -155,7 +163,7 @@ fn frames_at_once(now: u64, due: Option<u64>) -> usize {
 /// Waits awake for departures that are nearer than a system call takes, so that they
 /// leave with those before them. Nothing is received meanwhile, so it ends when the thread
 /// was away since `before`.
-fn drain_close(core: &mut Core, before: u64) {
+fn drain_close<S: Platform>(core: &mut Core<S>, before: u64) {
     let mut now = core.clock.now();
     let end = now + CLOSE_FOR;
     if now > before + AWAY {
@@ -171,9 +179,9 @@ fn drain_close(core: &mut Core, before: u64) {
     }
 }
 
-impl Shell {
+impl<S: Platform> Shell<S> {
     /// Does what the main thread says.
-    fn obey(&self, core: &mut Core, turn: &mut Turn) {
+    fn obey(&self, core: &mut Core<S>, turn: &mut Turn<S>) {
         let poll = &mut turn.poll;
         while let Ok(command) = self.commands.try_recv() {
             match command {
@@ -181,14 +189,14 @@ impl Shell {
                     (0..turn.places.len()).for_each(|port| poll.ignore(port));
                     turn.stop_at = Some(core.clock.now().saturating_add(drain_ns));
                 }
-                Command::LinkUp { port, socket } => {
+                Command::LinkUp { port, link } => {
                     let place = turn.places[port];
                     let Member { device, ports, .. } = &mut core.members[place.member];
-                    if let Some(socket) = socket {
+                    if let Some(link) = link {
+                        ports.attach(place.port, link);
                         if turn.stop_at.is_none() {
-                            poll.replace(port, socket.as_raw_fd());
+                            poll.replace(port, ports.port(place.port));
                         }
-                        ports.replace(place.port, socket);
                     }
                     ports.set_up(device, place.port, true);
                 }
@@ -209,7 +217,7 @@ impl Shell {
         }
     }
 
-    fn lock(&self) -> Held<'_, Core> {
+    fn lock(&self) -> Held<'_, Core<S>> {
         // A panic ends the process, so nobody ever sees what it left.
         self.core.lock()
     }
@@ -219,11 +227,10 @@ impl Shell {
         let mut core = self.lock();
         let places = places(&core.members);
         let waker_at = places.len();
-        let fds = core.members.iter().flat_map(|member| member.ports.fds());
-        let fds = fds.chain([self.waker.as_raw_fd()]);
-        let mut turn = Turn {
-            batch: ReceiveBatch::new(BATCH.max(waker_at)),
-            poll: PollSet::new(fds),
+        let ports = core.members.iter().flat_map(|member| member.ports.ports());
+        let mut turn: Turn<S> = Turn {
+            inbox: Inbox::new(BATCH.max(waker_at)),
+            poll: Poll::new(ports, Some(&self.waker)),
             arrivals: Arrivals::default(),
             places,
             ready: Vec::with_capacity(waker_at),
@@ -237,7 +244,8 @@ impl Shell {
             let now = core.clock.now();
             balance.was_awake(now);
             let due = core.next_deadline();
-            let deadline = due.into_iter().chain(turn.stop_at).min();
+            let held = core.next_held().filter(|_| turn.stop_at.is_none());
+            let deadline = due.into_iter().chain(turn.stop_at).chain(held).min();
             // Being awake when a departure is due: hosts see how late it is.
             let early = if balance.may_wait() { slack.ns() } else { 0 };
             let timeout = deadline.map(|at| at.saturating_sub(now + early));
@@ -309,16 +317,20 @@ impl Shell {
 }
 
 /// The ports of all devices, one device after the other.
-fn places(members: &[Member]) -> Vec<Place> {
-    let of = |(member, one): (usize, &Member)| {
+fn places<S: Platform>(members: &[Member<S>]) -> Vec<Place> {
+    let of = |(member, one): (usize, &Member<S>)| {
         (0..one.ports.len()).map(move |port| Place { member, port })
     };
     members.iter().enumerate().flat_map(of).collect()
 }
 
 /// Lets the poll set end when a socket that was full has room. At the end nothing
-/// is received, so sockets are not polled: they are looked at now and then.
-fn look_again(core: &Core, timeout: Option<u64>, turn: &mut Turn) -> Option<u64> {
+/// is received, so ports are not polled: they are looked at now and then.
+fn look_again<S: Platform>(
+    core: &Core<S>,
+    timeout: Option<u64>,
+    turn: &mut Turn<S>,
+) -> Option<u64> {
     let any_waiting = core.any_waiting();
     if !any_waiting && !turn.poll.wants_room() {
         return timeout;
@@ -333,7 +345,7 @@ fn look_again(core: &Core, timeout: Option<u64>, turn: &mut Turn) -> Option<u64>
 
 /// Whether the devices have been told to end and may: nothing is queued, on a delay line, on its
 /// way on a channel or into a socket, or their time is up.
-fn is_over(core: &Core, stop_at: Option<u64>) -> bool {
+fn is_over<S: Platform>(core: &Core<S>, stop_at: Option<u64>) -> bool {
     let is_empty = || core.is_empty() && !core.any_waiting();
     stop_at.is_some_and(|at| is_empty() || core.clock.now() >= at)
 }

@@ -8,6 +8,7 @@ use crate::defect;
 use crate::device_thread::{self, Common, Scheduling, ToRecord, Wanted};
 use crate::link::LinkMonitor;
 use crate::logging;
+use crate::port::Time;
 use crate::ports::Opening;
 use crate::privileges;
 use crate::process::{Switch, logs_messages};
@@ -367,7 +368,7 @@ fn supervise(
     threads: &[JoinHandle<()>],
     args: &SwitchArgs,
 ) {
-    let mut poll = PollSet::new([signals.as_raw_fd(), ended.as_raw_fd(), links.as_raw_fd()]);
+    let mut poll = PollSet::of([signals.as_raw_fd(), ended.as_raw_fd(), links.as_raw_fd()]);
     let mut ending = false;
     links.check();
     while !threads.iter().all(JoinHandle::is_finished) {

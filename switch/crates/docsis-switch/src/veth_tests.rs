@@ -3,7 +3,9 @@
 //! the test's thread. Needs root; without it nothing is tested, and it says so.
 
 use crate::interface::Interface;
-use crate::packet_socket::{BATCH, LONGEST_FRAME, PacketSocket, ReceiveBatch, Received, SendBatch};
+use crate::outbox::Outbox;
+use crate::packet_socket::{PacketSocket, ReceiveBatch};
+use crate::port::{BATCH, Inbox, LONGEST_FRAME, Poll, Port, Received};
 use crate::ports::{self, Opening};
 use crate::wait::PollSet;
 use std::os::fd::AsRawFd;
@@ -62,8 +64,8 @@ fn open(name: &str) -> PacketSocket {
 }
 
 /// Sends a frame.
-pub fn send(socket: &PacketSocket, frame: &[u8]) {
-    let mut batch = SendBatch::default();
+pub fn send(socket: &mut PacketSocket, frame: &[u8]) {
+    let mut batch = Outbox::default();
     batch.push(frame);
     batch.flush(socket, false, |len, error| panic!("{len}: {error}"));
 }
@@ -81,9 +83,9 @@ fn frame(len: usize, tag: Option<u16>, n: u8) -> Vec<u8> {
 }
 
 /// Waits for `count` frames; `None` for one that was too long.
-fn collect(socket: &PacketSocket, count: usize) -> Vec<Option<Vec<u8>>> {
+fn collect(socket: &mut PacketSocket, count: usize) -> Vec<Option<Vec<u8>>> {
     let mut batch = ReceiveBatch::new(BATCH);
-    let mut poll = PollSet::new([socket.as_raw_fd()]);
+    let mut poll = PollSet::of([socket.as_raw_fd()]);
     let mut frames = Vec::new();
     while frames.len() < count {
         poll.wait(Some(5_000_000_000));
@@ -102,7 +104,7 @@ fn collect(socket: &PacketSocket, count: usize) -> Vec<Option<Vec<u8>>> {
 #[test]
 fn frames_arrive_as_they_were_sent() {
     on_a_link(|| {
-        let (a, b) = (open("dsw-a"), open("dsw-b"));
+        let (mut a, mut b) = (open("dsw-a"), open("dsw-b"));
         let sent = [
             frame(14, None, 0),
             frame(60, None, 1),
@@ -112,44 +114,44 @@ fn frames_arrive_as_they_were_sent() {
             frame(LONGEST_FRAME, None, 5),
         ];
         for frame in &sent {
-            send(&a, frame);
+            send(&mut a, frame);
         }
         // An end does not receive what it sent itself.
-        send(&b, &frame(77, None, 9));
-        assert_eq!(collect(&b, sent.len()), sent.map(Some));
-        assert_eq!(collect(&a, 1), [Some(frame(77, None, 9))]);
-        send(&a, &frame(LONGEST_FRAME + 100, None, 6));
-        send(&a, &frame(60, None, 7));
-        assert_eq!(collect(&b, 2), [None, Some(frame(60, None, 7))]);
+        send(&mut b, &frame(77, None, 9));
+        assert_eq!(collect(&mut b, sent.len()), sent.map(Some));
+        assert_eq!(collect(&mut a, 1), [Some(frame(77, None, 9))]);
+        send(&mut a, &frame(LONGEST_FRAME + 100, None, 6));
+        send(&mut a, &frame(60, None, 7));
+        assert_eq!(collect(&mut b, 2), [None, Some(frame(60, None, 7))]);
     });
 }
 
 #[test]
 fn batches_keep_order_and_report_what_failed() {
     on_a_link(|| {
-        let (a, b) = (open("dsw-a"), open("dsw-b"));
-        let mut batch = SendBatch::default();
+        let (mut a, mut b) = (open("dsw-a"), open("dsw-b"));
+        let mut batch = Outbox::default();
         for n in 0..BATCH as u8 {
             assert!(!batch.is_full());
             batch.push(&frame(60 + usize::from(n), None, n));
         }
         assert!(batch.is_full());
-        batch.flush(&a, false, |len, error| panic!("{len}: {error}"));
+        batch.flush(&mut a, false, |len, error| panic!("{len}: {error}"));
         assert!(batch.is_empty());
         let all: Vec<_> = (0..BATCH as u8)
             .map(|n| Some(frame(60 + usize::from(n), None, n)))
             .collect();
-        assert_eq!(collect(&b, BATCH), all);
+        assert_eq!(collect(&mut b, BATCH), all);
 
         // The middle one is longer than the MTU: it fails, the others go.
         for (len, n) in [(60, 1), (30_000, 2), (61, 3)] {
             batch.push(&frame(len, None, n));
         }
         let mut failed = Vec::new();
-        batch.flush(&a, false, |len, _| failed.push(len));
+        batch.flush(&mut a, false, |len, _| failed.push(len));
         assert_eq!(failed, [30_000]);
         let rest = [Some(frame(60, None, 1)), Some(frame(61, None, 3))];
-        assert_eq!(collect(&b, 2), rest);
+        assert_eq!(collect(&mut b, 2), rest);
     });
 }
 
@@ -170,15 +172,15 @@ fn frames_wait_for_a_slow_qdisc_and_pass_it_in_order() {
             wait_for_room: true,
             ..Default::default()
         };
-        let (a, b) = (ports::open("dsw-a", how).unwrap(), open("dsw-b"));
-        let mut poll = PollSet::new([a.as_raw_fd()]);
-        poll.want_room(0, true);
-        let (mut batch, mut waits) = (SendBatch::default(), 0);
+        let (mut a, mut b) = (ports::open("dsw-a", how).unwrap(), open("dsw-b"));
+        let mut poll = PollSet::of([a.as_raw_fd()]);
+        Poll::<PacketSocket>::want_room(&mut poll, 0, true);
+        let (mut batch, mut waits) = (Outbox::default(), 0);
         let failed = |len: usize, error: &std::io::Error| panic!("{len}: {error}");
         let sent: Vec<_> = (0..250).map(|n| frame(1500, None, n)).collect();
         for frame in &sent {
             batch.push(frame);
-            while batch.flush(&a, true, failed) {
+            while batch.flush(&mut a, true, failed) {
                 assert!(!batch.is_empty());
                 waits += 1;
                 poll.wait(Some(5_000_000_000));
@@ -188,13 +190,13 @@ fn frames_wait_for_a_slow_qdisc_and_pass_it_in_order() {
         }
         assert!(waits > 0, "the send buffer took everything");
         let all: Vec<_> = sent.into_iter().map(Some).collect();
-        assert_eq!(collect(&b, all.len()), all);
+        assert_eq!(collect(&mut b, all.len()), all);
 
         // Who does not wait loses what there is no room for.
         let mut lost = 0;
         for _ in 0..250 {
             batch.push(&frame(1500, None, 0));
-            assert!(!batch.flush(&a, false, |_, _| lost += 1));
+            assert!(!batch.flush(&mut a, false, |_, _| lost += 1));
         }
         assert!(lost > 0);
     });
@@ -216,14 +218,14 @@ fn offloads_are_seen() {
 #[test]
 fn what_nobody_takes_is_counted() {
     on_a_link(|| {
-        let (a, b) = (open("dsw-a"), open("dsw-b"));
+        let (mut a, mut b) = (open("dsw-a"), open("dsw-b"));
         assert_eq!(b.missed(), 0);
-        let mut batch = SendBatch::default();
+        let mut batch = Outbox::default();
         let missed = (0..10_000).find_map(|_| {
             while !batch.is_full() {
                 batch.push(&frame(9000, None, 1));
             }
-            batch.flush(&a, false, |len, error| panic!("{len}: {error}"));
+            batch.flush(&mut a, false, |len, error| panic!("{len}: {error}"));
             Some(b.missed()).filter(|&missed| missed > 0)
         });
         assert!(missed.is_some());

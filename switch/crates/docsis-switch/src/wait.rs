@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Sleeping until a socket, a signal, another thread or the time says so.
 
+use crate::port::Poll;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
@@ -109,7 +110,7 @@ pub struct PollSet {
 
 impl PollSet {
     /// Waits for any of `fds` to be readable.
-    pub fn new(fds: impl IntoIterator<Item = RawFd>) -> Self {
+    pub fn of(fds: impl IntoIterator<Item = RawFd>) -> Self {
         Self {
             entries: fds
                 .into_iter()
@@ -151,28 +152,41 @@ impl PollSet {
     pub fn is_ready(&self, n: usize) -> bool {
         self.entries[n].revents != 0
     }
+}
 
-    /// Whether to wait also for room to send to descriptor `n`.
-    pub fn want_room(&mut self, n: usize, wanted: bool) {
+impl<P: AsRawFd> Poll<P> for PollSet {
+    fn new<'p>(ports: impl Iterator<Item = &'p P>, waker: Option<&Waker>) -> Self
+    where
+        P: 'p,
+    {
+        Self::of(ports.map(P::as_raw_fd).chain(waker.map(Waker::as_raw_fd)))
+    }
+
+    fn wait(&mut self, timeout: Option<u64>) {
+        PollSet::wait(self, timeout);
+    }
+
+    fn is_ready(&self, n: usize) -> bool {
+        PollSet::is_ready(self, n)
+    }
+
+    fn want_room(&mut self, n: usize, wanted: bool) {
         let events = libc::POLLIN | if wanted { libc::POLLOUT } else { 0 };
         let before = std::mem::replace(&mut self.entries[n].events, events);
         self.for_room -= usize::from(before & libc::POLLOUT != 0);
         self.for_room += usize::from(wanted);
     }
 
-    /// Whether it waits for room to send to any descriptor.
-    pub fn wants_room(&self) -> bool {
+    fn wants_room(&self) -> bool {
         self.for_room > 0
     }
 
-    /// Waits for `fd` in the place of descriptor `n`.
-    pub fn replace(&mut self, n: usize, fd: RawFd) {
-        self.entries[n].fd = fd;
+    fn replace(&mut self, n: usize, port: &P) {
+        self.entries[n].fd = port.as_raw_fd();
         self.entries[n].revents = 0;
     }
 
-    /// Stops waiting for descriptor `n`.
-    pub fn ignore(&mut self, n: usize) {
+    fn ignore(&mut self, n: usize) {
         self.entries[n].fd = -1;
         self.entries[n].revents = 0;
     }
@@ -185,7 +199,7 @@ mod tests {
     #[test]
     fn a_waker_ends_a_wait_until_it_is_reset() {
         let waker = Waker::new().unwrap();
-        let mut set = PollSet::new([waker.as_raw_fd()]);
+        let mut set = PollSet::of([waker.as_raw_fd()]);
         set.wait(Some(0));
         assert!(!set.is_ready(0));
         waker.clone().wake();

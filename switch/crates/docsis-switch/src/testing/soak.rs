@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A switch whose ports, links and thread fail at random for a long time, of which every frame is
+//! accounted for, and whose memory stays bounded. An hour of it is for `make test-all`.
+
+use super::far_end::{FarEnd, Line, Sink};
+use super::faulty::{Faults, Faulty, Troubled};
+use super::stand::{Setup, Stand, begin, frame, number};
+use super::world::{AnotherLink, World};
+use crate::control::{Command, Control};
+use crate::device_core::Core;
+use crate::lock::Lock;
+use crate::ports::BACKLOG;
+use device::handle::DeviceHandle;
+use device::{Configuration, PortConfig};
+use rand_xoshiro::Xoshiro256StarStar;
+use rand_xoshiro::rand_core::{RngCore, SeedableRng};
+use std::sync::{Arc, Mutex, Weak};
+
+const US: u64 = 1_000;
+const MS: u64 = 1_000_000;
+const SECOND: u64 = 1_000_000_000;
+const HOUR: u64 = 3_600 * SECOND;
+/// Time that a look at the clock takes: a thread that waits awake looks rarely.
+const LOOK: u64 = 500;
+/// Frames that wait in front of a port.
+const MOST_WAITING: usize = 400;
+/// Frames that a faulty port holds back.
+const MOST_HELD: usize = 200;
+/// Bytes in the queue of a port.
+const QUEUE: u64 = 60_000;
+/// Frames made on one side have numbers below this, on the other side above.
+const OTHER_SIDE: u64 = 1 << 40;
+
+/// Random numbers.
+struct Random(Xoshiro256StarStar);
+
+impl Random {
+    fn new(seed: u64) -> Self {
+        Self(Xoshiro256StarStar::seed_from_u64(seed))
+    }
+
+    /// Uniform below a bound.
+    fn below(&mut self, bound: u64) -> u64 {
+        ((u128::from(self.0.next_u64()) * u128::from(bound)) >> 64) as u64
+    }
+
+    /// Uniform from `least` to below `most`.
+    fn between(&mut self, least: u64, most: u64) -> u64 {
+        least + self.below(most - least)
+    }
+}
+
+/// Bursts of frames with pauses between them, until a time.
+struct Bursts {
+    random: Random,
+    now: u64,
+    until: u64,
+    number: u64,
+    left: u64,
+    gap: u64,
+}
+
+impl Bursts {
+    fn new(seed: u64, until: u64, number: u64) -> Self {
+        Self {
+            random: Random::new(seed),
+            now: MS,
+            until,
+            number,
+            left: 0,
+            gap: 0,
+        }
+    }
+}
+
+impl Iterator for Bursts {
+    type Item = (u64, Vec<u8>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.left == 0 {
+            self.now += self.random.between(MS, 1_000 * MS);
+            // One in ten is more than queues hold.
+            self.left = match self.random.below(10) {
+                0 => self.random.between(200, 900),
+                _ => self.random.between(1, 60),
+            };
+            self.gap = self.random.between(0, 300 * US);
+        }
+        self.left -= 1;
+        self.now += self.random.below(self.gap + 1);
+        if self.now >= self.until {
+            return None;
+        }
+        let len = self.random.between(60, 1_515) as usize;
+        self.number += 1;
+        Some((self.now, frame(self.number, len)))
+    }
+}
+
+/// Frames that have arrived at a far end, one bit each.
+#[derive(Default)]
+struct Seen {
+    bits: Vec<u64>,
+    count: u64,
+}
+
+impl Seen {
+    /// A frame with this number is there, for the first time.
+    fn note(&mut self, number: u64) {
+        let (word, bit) = ((number / 64) as usize, number % 64);
+        if self.bits.len() <= word {
+            self.bits.resize(word + 1, 0);
+        }
+        assert_eq!(self.bits[word] >> bit & 1, 0, "frame {number} came twice");
+        self.bits[word] |= 1 << bit;
+        self.count += 1;
+    }
+}
+
+/// What makes trouble, again and again.
+struct Trouble {
+    random: Mutex<Random>,
+    world: Weak<World>,
+    control: Control<Troubled>,
+    handle: DeviceHandle,
+    core: Weak<Lock<Core<Troubled>>>,
+    until: u64,
+    made: Mutex<[u64; KINDS as usize]>,
+}
+
+/// Kinds of trouble.
+const KINDS: u64 = 6;
+
+impl Trouble {
+    /// The next trouble, some time after `now`.
+    fn plan(self: &Arc<Self>, now: u64) {
+        let at = now + self.random.lock().unwrap().between(50 * MS, 4 * SECOND);
+        let Some(world) = self.world.upgrade().filter(|_| at < self.until) else {
+            return;
+        };
+        let own = Arc::clone(self);
+        world.at(at, move |now| {
+            own.make(now);
+            own.plan(now);
+        });
+    }
+
+    fn make(&self, now: u64) {
+        let Some(world) = self.world.upgrade() else {
+            return;
+        };
+        let mut random = self.random.lock().unwrap();
+        let kind = random.below(KINDS);
+        self.made.lock().unwrap()[kind as usize] += 1;
+        let port = random.below(2) as usize;
+        match kind {
+            // A link goes down, or vanishes, and the main thread says so a little later.
+            0 | 1 => {
+                let vanishes = kind == 1;
+                let away = if vanishes {
+                    FarEnd::vanish
+                } else {
+                    FarEnd::down
+                };
+                world.far_end(port, away);
+                let told = now + random.below(3 * MS);
+                let back = told + random.between(MS, 800 * MS);
+                let control = self.control.clone();
+                world.at(told, move |_| control.send(Command::LinkDown { port }));
+                let (control, there) = (self.control.clone(), self.world.clone());
+                world.at(back, move |_| {
+                    if let Some(world) = there.upgrade().filter(|_| !vanishes) {
+                        world.far_end(port, FarEnd::up);
+                    }
+                    let link = vanishes.then_some(AnotherLink);
+                    control.send(Command::LinkUp { port, link });
+                });
+            }
+            // A line becomes slow, or fast, and refuses long frames.
+            2 => {
+                let byte_ns = [0, 10, 100, 1_000, 20_000][random.below(5) as usize];
+                let line = Line {
+                    byte_ns,
+                    room: random.between(3_000, 100_000),
+                    longest: [1_514, 1_000][random.below(2) as usize],
+                };
+                world.far_end(port, |end| end.set_line(line));
+            }
+            // Another rate.
+            3 => {
+                let rate = [0, 500_000, 5_000_000, 80_000_000][random.below(4) as usize];
+                let request = shaped(port as u16 + 1, rate, random.below(2) * 5 * MS);
+                begin(self.handle.call(move |device, now| {
+                    device.configure(now, &request).unwrap();
+                }));
+            }
+            // The thread is not run for a while, now and then for longer than it makes up for.
+            4 => {
+                let late = [MS, 5 * MS, 60 * MS][random.below(3) as usize];
+                let mut once = Some(random.between(late / 2, late));
+                world.set_oversleep(move || once.take().unwrap_or(0));
+            }
+            // Clients look, which asks the kernel for what it dropped.
+            _ => begin(self.handle.call(|device, now| {
+                let _ = device.traffic_manager_state(now);
+            })),
+        }
+        drop(random);
+        self.look(&world);
+    }
+
+    /// Nothing takes more than it may.
+    fn look(&self, world: &World) {
+        for end in [0, 1] {
+            let waiting = world.far_end(end, |end| end.waiting());
+            assert!(waiting <= MOST_WAITING, "{waiting}");
+        }
+        let Some(core) = self.core.upgrade() else {
+            return;
+        };
+        // The thread may be at work.
+        let Some(core) = core.try_lock() else {
+            return;
+        };
+        let member = &core.members[0];
+        for port in member.ports.ports() {
+            assert!(port.held() <= MOST_HELD, "{}", port.held());
+        }
+        for bytes in member.ports.backlogs() {
+            assert!(bytes <= BACKLOG, "{bytes}");
+        }
+        let device = &member.device;
+        for port in device.traffic_manager_state(device.time()).ports {
+            assert!(port.queued.bytes <= QUEUE, "{port:?}");
+        }
+    }
+}
+
+fn shaped(port: u16, rate: u64, delay: u64) -> Configuration {
+    Configuration {
+        ports: vec![PortConfig {
+            port,
+            rate,
+            transmit_delay_ns: delay,
+            queue_limit: QUEUE,
+            ..Default::default()
+        }],
+        ..Default::default()
+    }
+}
+
+/// What a soak was like, to see that it was one.
+#[derive(Debug, PartialEq, Eq)]
+struct Told {
+    made: u64,
+    taken: u64,
+    troubles: [u64; KINDS as usize],
+    jumps: u64,
+    fate: Vec<u64>,
+}
+
+/// So long a time of trouble; equal seeds give equal ones.
+fn soak(seed: u64, time: u64) -> Told {
+    let seen = [Arc::new(Mutex::new(Seen::default())), Arc::default()];
+    let far_ends = [0u64, 1].map(|side| {
+        let traffic = Bursts::new(seed * 10 + side, time, side * OTHER_SIDE);
+        let there = Arc::clone(&seen[side as usize]);
+        let sink: Sink = Box::new(move |_, bytes: &[u8]| {
+            // What the other side has made.
+            let number = number(bytes) - (1 - side) * OTHER_SIDE;
+            assert!(number < OTHER_SIDE, "it came back");
+            there.lock().unwrap().note(number);
+        });
+        FarEnd::new(Box::new(traffic), MOST_WAITING, Line::default(), sink)
+    });
+    let world = World::new(LOOK, far_ends.into());
+    let faults = |seed| Faults {
+        seed,
+        lost: 10_000,
+        lost_sent: 5_000,
+        refused: 5_000,
+        delay: 2 * MS,
+        reordered: 20_000,
+        reordered_by: 10 * MS,
+        most_held: MOST_HELD,
+    };
+    let ports = world.ports().into_iter().zip(seed * 10 + 2..);
+    let ports = ports.map(|(port, seed)| Faulty::new(port, world.clock(), faults(seed)));
+    let setup = Setup {
+        configuration: shaped(2, 5_000_000, 0),
+        ..Setup::default()
+    };
+    let stand = Stand::<Troubled>::new(&world, ports.collect(), &setup);
+    let trouble = Arc::new(Trouble {
+        random: Mutex::new(Random::new(seed * 10 + 4)),
+        world: Arc::downgrade(&world),
+        control: stand.control.clone(),
+        handle: stand.handle.clone(),
+        core: Arc::downgrade(&stand.core),
+        until: time,
+        made: Mutex::default(),
+    });
+    trouble.plan(0);
+    // Links that are down come back, and slow lines take what waits.
+    let outcome = stand.run(time + 2 * SECOND, 2 * SECOND);
+
+    outcome.assert_device_balances();
+    let mut fate = Vec::new();
+    let core = outcome.core.lock();
+    let behind = [0, 1].map(|index| core.members[0].ports.port(index));
+    let faulty = behind.map(|port| (port.counts(), port.held() as u64));
+    let backlogs: Vec<usize> = core.members[0].ports.backlogs().collect();
+    drop(core);
+    assert_eq!(backlogs, [0, 0]);
+    for side in [0, 1] {
+        let far = world.counts(side);
+        let left = world.far_end(side, |end| end.waiting() as u64);
+        let number = side as u16 + 1;
+        let (port, link) = (outcome.port(number), outcome.link(number));
+        // From the far end to the port, through the faults, and into the device.
+        let arrived = far.unheard + far.missed + far.forgotten + far.received + left;
+        assert_eq!(far.made, arrived, "{far:?} {left}");
+        let (counts, held) = faulty[side];
+        assert_eq!(far.received, counts.came, "{far:?} {counts:?}");
+        let gone = counts.lost + counts.overflow + counts.delivered + held;
+        assert_eq!(counts.came, gone, "{counts:?} {held}");
+        assert_eq!(
+            counts.delivered, port.received.frames,
+            "{counts:?} {port:?}"
+        );
+        assert_eq!(far.missed, link.missed, "{far:?} {link:?}");
+        // And out of it, through the faults to the far end, each frame once.
+        assert_eq!(
+            port.sent.frames,
+            counts.lost_sent + counts.passed,
+            "{port:?} {counts:?}"
+        );
+        assert_eq!(counts.passed, far.taken, "{counts:?} {far:?}");
+        assert_eq!(far.taken, seen[side].lock().unwrap().count);
+        fate.extend([
+            far.unheard,
+            far.missed,
+            far.forgotten,
+            counts.lost,
+            counts.overflow,
+        ]);
+        fate.extend([counts.overtaken, counts.lost_sent, counts.refused]);
+        fate.extend([
+            port.queue_overflow.frames,
+            port.send_failed.frames,
+            link.changes,
+        ]);
+    }
+    let troubles = *trouble.made.lock().unwrap();
+    Told {
+        made: world.counts(0).made + world.counts(1).made,
+        taken: world.counts(0).taken + world.counts(1).taken,
+        troubles,
+        jumps: outcome.jumps().0,
+        fate,
+    }
+}
+
+/// Two minutes, twice with one seed.
+#[test]
+fn minutes_of_faults_lose_no_frame_from_the_books() {
+    let told = soak(1, 120 * SECOND);
+    assert!(told.made > 10_000 && told.taken > told.made / 4, "{told:?}");
+    assert_eq!(told, soak(1, 120 * SECOND), "equal seeds, unequal runs");
+    assert_ne!(told, soak(2, 120 * SECOND));
+}
+
+#[test]
+#[ignore = "long: an hour of virtual time, a few minutes of the machine's"]
+fn an_hour_of_faults_loses_no_frame_from_the_books() {
+    let told = soak(3, HOUR);
+    println!("{told:?}");
+    assert!(
+        told.made > 400_000 && told.taken > told.made / 4,
+        "{told:?}"
+    );
+    // All that can go wrong did.
+    assert!(told.troubles.iter().all(|&times| times > 100), "{told:?}");
+    assert!(told.fate.iter().all(|&count| count > 10), "{told:?}");
+    assert!(told.jumps > 10, "{told:?}");
+}
