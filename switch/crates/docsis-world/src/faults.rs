@@ -6,20 +6,19 @@ use pyo3::types::{PyBytes, PyDict};
 use world::{Books, Departure, LinkState};
 
 use crate::arguments::Whole;
-use crate::world::{World, column, dict};
+use crate::guard::Guard;
+use crate::plain_data::{column, dict};
 
 /// The link behind a port carries frames from now on, or not.
 pub fn set_state(
-    world: &World,
+    guard: &Guard,
     py: Python<'_>,
     device: &str,
     port: &Whole<'_>,
     state: LinkState,
 ) -> PyResult<()> {
     let port = port.u16("port")?;
-    world
-        .guard
-        .with(py, |world| world.set_link_state(device, port, state))
+    guard.with(py, |world| world.set_link_state(device, port, state))
 }
 
 /// Books by name.

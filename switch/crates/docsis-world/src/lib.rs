@@ -12,6 +12,7 @@ mod channels;
 mod errors;
 mod faults;
 mod guard;
+mod plain_data;
 mod stream;
 mod traffic;
 mod world;

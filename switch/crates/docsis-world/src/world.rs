@@ -25,6 +25,7 @@ use crate::channels;
 use crate::errors::exception;
 use crate::faults;
 use crate::guard::Guard;
+use crate::plain_data::{column, dict};
 use crate::stream::Stream;
 use crate::traffic::{Law, Origin, flow, law, origins, tcp, times};
 
@@ -39,11 +40,6 @@ type Lateness<'py> = Option<(Whole<'py>, Whole<'py>)>;
 #[pyclass(frozen, module = "docsis_world")]
 pub struct World {
     guard: Arc<Guard>,
-}
-
-/// A column as NumPy reads it: each number in 8 bytes, in the machine's order.
-pub fn column(numbers: &[i64]) -> Vec<u8> {
-    numbers.iter().flat_map(|n| n.to_ne_bytes()).collect()
 }
 
 fn columns<const N: usize>(numbers: [&[i64]; N]) -> [Vec<u8>; N] {
@@ -364,15 +360,15 @@ impl World {
     // --- faults ------------------------------------------------------------------
 
     fn cut_link(&self, py: Python<'_>, device: &str, port: Whole<'_>) -> PyResult<()> {
-        faults::set_state(self, py, device, &port, LinkState::Cut)
+        faults::set_state(&self.guard, py, device, &port, LinkState::Cut)
     }
 
     fn hold_link(&self, py: Python<'_>, device: &str, port: Whole<'_>) -> PyResult<()> {
-        faults::set_state(self, py, device, &port, LinkState::Held)
+        faults::set_state(&self.guard, py, device, &port, LinkState::Held)
     }
 
     fn mend_link(&self, py: Python<'_>, device: &str, port: Whole<'_>) -> PyResult<()> {
-        faults::set_state(self, py, device, &port, LinkState::Up)
+        faults::set_state(&self.guard, py, device, &port, LinkState::Up)
     }
 
     #[pyo3(signature = (device, port, *, rate=None, delay_ns=None, jitter_ns=None))]
@@ -1097,12 +1093,4 @@ impl World {
     fn _panic(&self, py: Python<'_>, words: String) -> PyResult<()> {
         self.guard.with(py, |_| panic!("{words}"))
     }
-}
-
-pub fn dict<'py>(py: Python<'py>, items: &[(&str, u64)]) -> PyResult<Bound<'py, PyDict>> {
-    let found = PyDict::new(py);
-    for (name, value) in items {
-        found.set_item(name, value)?;
-    }
-    Ok(found)
 }

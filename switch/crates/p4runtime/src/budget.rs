@@ -151,8 +151,8 @@ impl Refused {
                 "more than {most} KiB of requests of this connection would be in flight: send \
                  less at a time, and wait for the answers"
             ),
-            (Purpose::Requests, false) => "large requests of other clients are in flight: send \
-                less at a time, or try again later"
+            (Purpose::Requests, false) => "there is no room left in what all clients may have in \
+                flight: send less at a time, or try again later"
                 .to_owned(),
         })
     }

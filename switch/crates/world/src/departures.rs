@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use v1model::trace::{TraceEvent, TraceSink};
 
-use crate::wire::frame_length;
+use crate::frame::frame_length;
 
 /// Departures that are kept until somebody takes them.
 pub const MOST: usize = 1 << 22;

@@ -3,7 +3,8 @@
 
 use crate::common::{PROGRAM, Switch};
 use crate::hostile::{
-    BUILD, Client, all_registers, arbitrate, connect, read, register_ids, resident,
+    BUILD, Client, Stream, all_registers, arbitrate, connect, read, register_ids, resident,
+    try_arbitrate,
 };
 use p4runtime::proto::p4::v1 as p4;
 use p4runtime::proto::p4::v1::entity::Entity;
@@ -151,10 +152,14 @@ impl Hostile {
             .await
             .max_encoding_message_size(64 << 20);
         let role = format!("{kind:?}{number}");
-        let (answer, mut stream) = arbitrate(&mut client, &role).await;
-        answer.unwrap();
+        let mut stream = None;
         let mut kept = Vec::new();
         while !self.stop.load(Ordering::Relaxed) {
+            // The switch closes a connection of which too much was refused; who is hostile comes back.
+            let Some((requests, _)) = &stream else {
+                stream = accepted(&mut client, &role).await;
+                continue;
+            };
             match kind {
                 Kind::Hog => {
                     kept.extend(read(&mut client).await.ok());
@@ -169,7 +174,7 @@ impl Hostile {
                 }
                 Kind::Roles => {
                     let name = "r".repeat(2 << 20);
-                    drop(arbitrate(&mut client, &name).await);
+                    drop(try_arbitrate(&mut client, &name).await);
                 }
                 Kind::Long => {
                     let request = p4::WriteRequest {
@@ -191,11 +196,8 @@ impl Hostile {
                     let message = p4::StreamMessageRequest {
                         update: Some(Update::Packet(p4::PacketOut::default())),
                     };
-                    let (requests, _) = &mut stream;
                     if requests.send(message).await.is_err() {
-                        let (answer, next) = arbitrate(&mut client, &role).await;
-                        let _ = answer;
-                        stream = next;
+                        stream = None;
                     }
                 }
                 Kind::Members => {
@@ -210,6 +212,12 @@ impl Hostile {
             tokio::task::yield_now().await;
         }
     }
+}
+
+/// A stream that the switch has accepted; none where it has not.
+async fn accepted(client: &mut Client, role: &str) -> Option<Stream> {
+    let (answer, stream) = try_arbitrate(client, role).await.ok()?;
+    answer.ok().map(|_| stream)
 }
 
 /// Updates that are as long as they may be, each with more members than are permitted.

@@ -45,17 +45,25 @@ pub async fn read(client: &mut Client) -> Result<Streaming<p4::ReadResponse>, St
     Ok(client.read(request).await?.into_inner())
 }
 
+/// What keeps a stream open.
+pub type Stream = (
+    tokio::sync::mpsc::Sender<p4::StreamMessageRequest>,
+    Streaming<p4::StreamMessageResponse>,
+);
+
 /// Opens a stream for a role; its first answer, and what keeps it open.
 pub async fn arbitrate(
     client: &mut Client,
     role: &str,
-) -> (
-    Result<p4::StreamMessageResponse, Status>,
-    (
-        tokio::sync::mpsc::Sender<p4::StreamMessageRequest>,
-        Streaming<p4::StreamMessageResponse>,
-    ),
-) {
+) -> (Result<p4::StreamMessageResponse, Status>, Stream) {
+    try_arbitrate(client, role).await.unwrap()
+}
+
+/// The same where the switch may have closed the connection.
+pub async fn try_arbitrate(
+    client: &mut Client,
+    role: &str,
+) -> Result<(Result<p4::StreamMessageResponse, Status>, Stream), Status> {
     let (requests, outbound) = tokio::sync::mpsc::channel(4);
     let update = p4::MasterArbitrationUpdate {
         role: (!role.is_empty()).then(|| p4::Role {
@@ -70,9 +78,11 @@ pub async fn arbitrate(
     };
     requests.send(message).await.unwrap();
     let outbound = tonic::codegen::tokio_stream::wrappers::ReceiverStream::new(outbound);
-    let mut inbound = client.stream_channel(outbound).await.unwrap().into_inner();
-    let answer = inbound.message().await.map(|answer| answer.unwrap());
-    (answer, (requests, inbound))
+    let mut inbound = client.stream_channel(outbound).await?.into_inner();
+    let answer = inbound.message().await.and_then(|answer| {
+        answer.ok_or_else(|| Status::unavailable("the switch has ended the stream"))
+    });
+    Ok((answer, (requests, inbound)))
 }
 
 /// Registers to write, of which P4Info gives the ids.
@@ -137,7 +147,12 @@ fn hostile_clients_take_a_bounded_memory() {
         };
         let status = primary.write(request).await.unwrap_err();
         assert_eq!(status.code(), Code::Unknown, "{status:?}");
-        assert!(status.message().contains("bytes of memory"), "{status:?}");
+        // The hogs have taken what all clients share, so there is room for a share's worth of undoing.
+        let own = status.message().contains("bytes of memory");
+        let shared = status
+            .message()
+            .contains("what all clients may have in flight");
+        assert!(own || shared, "{}", status.message());
 
         // What was only used on the way goes back to the kernel when the allocator looks again:
         // within ten seconds, unless told otherwise. What is kept stays.
