@@ -3,7 +3,7 @@
 
 use crate::linux::Linux;
 use crate::port::{Platform, Port};
-use crate::wait::Waker;
+use crate::waker::Waker;
 use std::fmt;
 use std::sync::mpsc::{Receiver, Sender, channel};
 

@@ -7,7 +7,7 @@ use crate::linux::Linux;
 use crate::lock::Lock;
 use crate::member::Member;
 use crate::port::{Platform, Time};
-use crate::wait::Waker;
+use crate::waker::Waker;
 use plant::{Plant, PlantRequests};
 use std::sync::Weak;
 

@@ -15,7 +15,7 @@ use crate::run::Shell;
 use crate::scheduling;
 use crate::spool::Spools;
 use crate::trace::Trace;
-use crate::wait::Waker;
+use crate::waker::Waker;
 use device::{Device, DeviceConfig, handle};
 use p4runtime::{PipelineConfig, ServedDevice};
 use plant::{CaptureFile, End, Plant, PlantHandle};

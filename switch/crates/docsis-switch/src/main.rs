@@ -45,6 +45,7 @@ mod trace;
 #[cfg(test)]
 mod veth_tests;
 mod wait;
+mod waker;
 
 use cli::Command;
 use std::process::ExitCode;

@@ -3,7 +3,7 @@
 //! and something to sleep on. The loop is generic over them, so that tests run it without root
 //! and in a time of their own, and a packet pays for no indirection.
 
-use crate::wait::Waker;
+use crate::waker::Waker;
 use std::fmt::Debug;
 use std::io;
 use std::ops::Range;

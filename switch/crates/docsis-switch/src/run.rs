@@ -11,7 +11,7 @@ use crate::member::Member;
 use crate::port::{BATCH, Inbox, Platform, Poll, Port, Time};
 use crate::process::log_messages;
 use crate::slack::Slack;
-use crate::wait::Waker;
+use crate::waker::Waker;
 use device::Device;
 use plant::Captured;
 use std::io;

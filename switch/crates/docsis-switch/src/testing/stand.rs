@@ -11,7 +11,7 @@ use crate::port::{Platform, Time};
 use crate::ports::{Attached, Ports};
 use crate::run::Shell;
 use crate::spool::Spools;
-use crate::wait::Waker;
+use crate::waker::Waker;
 use device::handle::{self, DeviceHandle};
 use device::{
     Configuration, Device, DeviceConfig, DeviceCounters, Link, ModelKind, PortState, Traffic,

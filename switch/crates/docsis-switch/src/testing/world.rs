@@ -4,7 +4,8 @@
 
 use super::far_end::{Counts, FarEnd};
 use crate::port::{Inbox, LONGEST_FRAME, Platform, Poll, Port, Received, Time};
-use crate::wait::{PollSet, Waker};
+use crate::wait::PollSet;
+use crate::waker::Waker;
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
