@@ -147,7 +147,11 @@ async fn messages_that_do_not_end_leave_every_connection_its_share() {
         said = write(&mut other, MOST - 1000).await;
     }
     assert_eq!(said.code(), Code::ResourceExhausted, "{said:?}");
-    assert!(said.message().contains("what all clients may have in flight"), "{said:?}");
+    assert!(
+        said.message()
+            .contains("what all clients may have in flight"),
+        "{said:?}"
+    );
     // Who goes makes room.
     kept.clear();
     for _ in 0..1000 {
