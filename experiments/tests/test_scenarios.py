@@ -35,8 +35,11 @@ SHIPPED = sorted((TOPOLOGIES / "scenarios").glob("*.yaml"))
 
 USUAL = (65, 6.5 * 60)
 _LOADS_OF_000 = (130, 3 * 60)
+_RAMPED = (70, 6.5 * 60)
 LONGER = {
     "adaptive-video": (225, 12 * 60),
+    "referee-loaded": _RAMPED,
+    "referee-udp": _RAMPED,
     "referee-load-2": _LOADS_OF_000,
     "referee-load-2-2014": _LOADS_OF_000,
     "referee-load-3": _LOADS_OF_000,

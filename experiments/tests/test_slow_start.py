@@ -11,8 +11,10 @@ import pytest
 
 from docsis_experiments.experiment.loader import load
 from docsis_experiments.experiment.plan import Plan, PlannedCall
+from docsis_experiments.measurement.links import ImpairedLinks
 from docsis_experiments.measurement.timing import Timing
 from docsis_experiments.stages.mininet import run
+from docsis_experiments.stages.mininet.link_counters import LinkReader
 from docsis_experiments.stages.mininet.run import Played
 from docsis_experiments.stages.mininet.traffic import irtt
 from docsis_testbed.paths import TOPOLOGIES
@@ -125,7 +127,11 @@ def test_a_call_lasts(
     asked = Asked(clock, answer_seconds)
     loaded = load(TOPOLOGIES / "scenarios" / "latency-under-load.yaml")
     started = clock.ns
-    cast(Any, Played)(session, PLAN, loaded.scenario, asked, asked, None, None).play()
+    # No link of this network loses anything, so no switch is asked for what links lost.
+    links = ImpairedLinks(loaded.topology)
+    reader = LinkReader(links.devices)
+    played = cast(Any, Played)
+    played(session, PLAN, loaded.scenario, asked, asked, None, None, links, reader).play()
     client = session.launched[-1]
     # The timetable starts when irtt's server is there.
     measured_ns = started + round((launch_seconds + 60.0 + PLAN.seconds) * 1e9)
