@@ -128,6 +128,10 @@ TIER_ERRORS = {
     "not what its tag says": ("name: gold", "name: !!int gold", 0, "", "a value that is no YAML"),
     "a number without end": ("name: gold", f"name: {'9' * 6000}", 0, "", "a value that is no YAML"),
     "deep": ("name: gold", f"name: {'[' * 500}", 0, "", "nested too deep"),
+    "half a character": ("name: gold", 'name: "\\ud800"', 1, "name", "has half of a character"),
+    "half a character as a key": ("name: gold", '"\\ud800": gold', 1, "",
+                                  "has half of a character"),
+    "large": ("name: gold", f"name: gold\n#{'x' * 64 * 300_000}", 0, "", "has more than"),
     "in itself": ("name: gold", "name: &a [*a, *a]", 1, "name", "must be a text"),
     "a bomb": ("name: gold\n", "".join(f"x{i}: &a{i} [{f'*a{i - 1}, ' * 9 if i else 'x'}]\n"
                                        for i in range(9)), 0, "", "repeats its aliases"),

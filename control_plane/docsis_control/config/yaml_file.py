@@ -22,8 +22,10 @@ from docsis_control.config.models import KeyedError
 _MOST_NODES: Final = 300_000
 _DEEPEST: Final = 50
 
-_MOST_BYTES: Final = 4 << 20
-"""The largest file: thirty times the largest of ours."""
+_MOST_BYTES: Final = 64 * _MOST_NODES
+"""The largest file: as many values as it may have, and room for the longest line of a modem's."""
+
+_HALF: Final = "has half of a character, such as \\ud800, which is no text"
 
 _M = TypeVar("_M", bound=BaseModel)
 
@@ -131,35 +133,10 @@ def parse(text: str, file: Path) -> Document:
         raise ConfigError([Problem(file, 0, "", f"has a value that is no YAML: {first}")]) from None
     if not isinstance(root, CommentedMap):
         raise ConfigError([Problem(file, 1, "", "must be a mapping of keys to values")])
-    if not _is_bounded(root):
-        raise ConfigError([Problem(file, 0, "", "repeats its aliases without measure")])
     document = Document(file, root)
-    if (place := _half_character(root)) is not None:
-        raise ConfigError(
-            [document.problem(place, "has half of a character, such as \\ud800, which is no text")]
-        )
+    if (fault := _fault(document)) is not None:
+        raise ConfigError([fault])
     return document
-
-
-def _half_character(root: CommentedMap) -> Location | None:
-    """The place of a text with half of a surrogate pair, if any: YAML's escapes can write one."""
-    nodes: list[tuple[object, Location]] = [(root, ())]
-    while nodes:
-        node, place = nodes.pop()
-        if isinstance(node, Mapping):
-            # A key cannot be printed if it is such a text, so its mapping is named.
-            if any(isinstance(key, str) and not _is_text(key) for key in node):
-                return place
-            nodes.extend((value, (*place, key)) for key, value in node.items())
-        elif isinstance(node, list):
-            nodes.extend((value, (*place, index)) for index, value in enumerate(node))
-        elif isinstance(node, str) and not _is_text(node):
-            return place
-    return None
-
-
-def _is_text(value: str) -> bool:
-    return not any("\ud800" <= one <= "\udfff" for one in value)
 
 
 def of_mapping(data: Mapping[str, object], place: Path) -> Document:
@@ -182,20 +159,30 @@ def of_mapping(data: Mapping[str, object], place: Path) -> Document:
     return replace(parse(text, place), has_lines=False)
 
 
-def _is_bounded(root: CommentedMap) -> bool:
-    """Whether aliases leave the document a size, and a depth, that can be worked with."""
-    nodes: list[tuple[object, int]] = [(root, 1)]
+def _fault(document: Document) -> Problem | None:
+    """The reason why a document cannot be worked with, if there is one."""
+    nodes: list[tuple[object, Location]] = [(document.root, ())]
     seen = 0
     while nodes:
-        node, depth = nodes.pop()
+        node, place = nodes.pop()
         seen += 1
-        if seen > _MOST_NODES or depth > _DEEPEST:
-            return False
+        if seen > _MOST_NODES or len(place) >= _DEEPEST:
+            return Problem(document.file, 0, "", "repeats its aliases without measure")
         if isinstance(node, Mapping):
-            nodes.extend((value, depth + 1) for value in node.values())
+            if not all(map(_is_text, node)):
+                # Such a key cannot be printed, so its mapping is named.
+                return document.problem(place, _HALF)
+            nodes.extend((value, (*place, key)) for key, value in node.items())
         elif isinstance(node, list):
-            nodes.extend((value, depth + 1) for value in node)
-    return True
+            nodes.extend((value, (*place, index)) for index, value in enumerate(node))
+        elif not _is_text(node):
+            return document.problem(place, _HALF)
+    return None
+
+
+def _is_text(value: object) -> bool:
+    """Whether UTF-8 has room for a value; YAML's escapes can write half of a surrogate pair."""
+    return not (isinstance(value, str) and any("\ud800" <= one <= "\udfff" for one in value))
 
 
 def _model_at(model: type[BaseModel], location: Location) -> type[BaseModel] | None:
