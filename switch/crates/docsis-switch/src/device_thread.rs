@@ -17,7 +17,7 @@ use crate::spool::Spools;
 use crate::trace::Trace;
 use crate::waker::Waker;
 use device::{Device, DeviceConfig, handle};
-use p4runtime::{PipelineConfig, ServedDevice};
+use grpc_services::{PipelineConfig, ServedDevice};
 use plant::{CaptureFile, End, Plant, PlantHandle};
 use recording::format::{self, Header};
 use std::collections::BTreeMap;

@@ -3,11 +3,11 @@
 
 use crate::bytes::Bytes;
 use crate::programs::text;
-use ::p4runtime::in_process::InProcess;
-use ::p4runtime::proto::p4::config::v1::P4Info;
-use ::p4runtime::proto::p4::v1 as p4;
-use ::p4runtime::{Limits, PipelineConfig, ServedDevice, p4info_from_text};
 use device::{Device, DeviceConfig, Output, handle};
+use grpc_services::in_process::InProcess;
+use grpc_services::proto::p4::config::v1::P4Info;
+use grpc_services::proto::p4::v1 as p4;
+use grpc_services::{Limits, PipelineConfig, ServedDevice, p4info_from_text};
 use prost::Message;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};

@@ -6,9 +6,9 @@ use crate::hostile::{
     BUILD, Client, Stream, all_registers, arbitrate, connect, read, register_ids, resident,
     try_arbitrate,
 };
-use p4runtime::proto::p4::v1 as p4;
-use p4runtime::proto::p4::v1::entity::Entity;
-use p4runtime::proto::p4::v1::stream_message_request::Update;
+use grpc_services::proto::p4::v1 as p4;
+use grpc_services::proto::p4::v1::entity::Entity;
+use grpc_services::proto::p4::v1::stream_message_request::Update;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -254,7 +254,7 @@ fn verify(role: &str) -> p4::SetForwardingPipelineConfigRequest {
         election_id: election_id(1),
         action: p4::set_forwarding_pipeline_config_request::Action::Verify as i32,
         config: Some(p4::ForwardingPipelineConfig {
-            p4info: Some(p4runtime::p4info_from_text(&text).unwrap()),
+            p4info: Some(grpc_services::p4info_from_text(&text).unwrap()),
             p4_device_config: std::fs::read(format!("{BUILD}/cm.json")).unwrap().into(),
             cookie: None,
         }),

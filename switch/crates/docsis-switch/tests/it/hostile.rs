@@ -3,10 +3,10 @@
 //! `docs/switch.md`, "What clients may use up".
 
 use crate::common::Switch;
-use p4runtime::proto::p4::v1 as p4;
-use p4runtime::proto::p4::v1::entity::Entity;
-use p4runtime::proto::p4::v1::p4_runtime_client::P4RuntimeClient;
-use p4runtime::proto::p4::v1::stream_message_request::Update;
+use grpc_services::proto::p4::v1 as p4;
+use grpc_services::proto::p4::v1::entity::Entity;
+use grpc_services::proto::p4::v1::p4_runtime_client::P4RuntimeClient;
+use grpc_services::proto::p4::v1::stream_message_request::Update;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status, Streaming};
 
@@ -88,7 +88,7 @@ pub async fn try_arbitrate(
 /// Registers to write, of which P4Info gives the ids.
 pub fn register_ids() -> Vec<u32> {
     let text = std::fs::read_to_string(format!("{BUILD}/cm.p4info.txtpb")).unwrap();
-    let info = p4runtime::p4info_from_text(&text).unwrap();
+    let info = grpc_services::p4info_from_text(&text).unwrap();
     let heads = info.registers.iter().filter_map(|r| r.preamble.as_ref());
     heads.map(|preamble| preamble.id).collect()
 }

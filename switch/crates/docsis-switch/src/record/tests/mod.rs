@@ -3,7 +3,7 @@
 
 mod shell;
 
-use p4runtime::proto::p4::v1::update::Type;
+use grpc_services::proto::p4::v1::update::Type;
 use proptest::prelude::*;
 use recording::format::{Header, Input, Output, Reason, Record};
 use recording::{Encoder, Ended, Reader, Report};

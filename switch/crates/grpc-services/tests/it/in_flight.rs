@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use crate::common::*;
 use bytes::Bytes;
+use grpc_services::proto::p4::v1 as p4;
+use grpc_services::proto::p4::v1::p4_runtime_client::P4RuntimeClient;
+use grpc_services::{Limits, ServerOptions};
 use http_body::{Body as _, Frame};
-use p4runtime::proto::p4::v1 as p4;
-use p4runtime::proto::p4::v1::p4_runtime_client::P4RuntimeClient;
-use p4runtime::{Limits, ServerOptions};
 use tokio::sync::oneshot;
 use tonic::body::Body;
 use tonic::codegen::{Service, http};

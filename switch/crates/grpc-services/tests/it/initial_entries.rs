@@ -5,9 +5,9 @@
 use crate::common::{
     Action, Fixture, Type, action, config, exact, range, table_entry, ternary, update,
 };
-use p4runtime::proto::p4::v1 as p4;
-use p4runtime::proto::p4::v1::entity::Entity;
-use p4runtime::proto::p4::v1::field_match::{self, FieldMatchType};
+use grpc_services::proto::p4::v1 as p4;
+use grpc_services::proto::p4::v1::entity::Entity;
+use grpc_services::proto::p4::v1::field_match::{self, FieldMatchType};
 use serde_json::Value;
 use tonic::Code;
 

@@ -2,10 +2,10 @@
 //! Action profile members, groups and one-shots.
 
 use crate::common::*;
+use grpc_services::proto::p4::v1 as p4;
 use p4::action_profile_group::member::WatchKind;
 use p4::entity::Entity;
 use p4::table_action::Type as Choice;
-use p4runtime::proto::p4::v1 as p4;
 use tonic::Code;
 
 fn member(profile: u32, id: u32, action: Option<p4::Action>) -> Entity {

@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use common::*;
-use p4runtime::proto::p4::v1 as p4;
-use p4runtime::proto::p4::v1::entity::Entity;
+use grpc_services::proto::p4::v1 as p4;
+use grpc_services::proto::p4::v1::entity::Entity;
 
 /// Registers that the control loop touches: it reads the first ones and writes
 /// the last ones.

@@ -5,11 +5,11 @@
 use std::time::Duration;
 
 use crate::common::*;
+use grpc_services::proto::p4::v1 as p4;
 use p4::entity::Entity;
 use p4::p4_data::Data;
 use p4::stream_message_request::Update as ToSwitch;
 use p4::stream_message_response::Update as FromSwitch;
-use p4runtime::proto::p4::v1 as p4;
 use tonic::Code;
 
 fn frame(src: u8, ethertype: [u8; 2]) -> Vec<u8> {

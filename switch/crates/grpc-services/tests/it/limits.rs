@@ -2,10 +2,10 @@
 //! Several devices and roles in one process, and what clients may use up.
 
 use crate::common::*;
+use grpc_services::proto::p4::v1 as p4;
+use grpc_services::proto::p4::v1::p4_runtime_client::P4RuntimeClient;
+use grpc_services::{Limits, ServerOptions};
 use p4::stream_message_request::Update as ToSwitch;
-use p4runtime::proto::p4::v1 as p4;
-use p4runtime::proto::p4::v1::p4_runtime_client::P4RuntimeClient;
-use p4runtime::{Limits, ServerOptions};
 use tonic::Code;
 
 fn arbitration(device_id: u64, role: &str, id: u64) -> ToSwitch {

@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use crate::common::*;
-use p4runtime::proto::p4::v1 as p4;
-use p4runtime::proto::p4::v1::p4_runtime_client::P4RuntimeClient;
-use p4runtime::{Limits, ServerOptions};
+use grpc_services::proto::p4::v1 as p4;
+use grpc_services::proto::p4::v1::p4_runtime_client::P4RuntimeClient;
+use grpc_services::{Limits, ServerOptions};
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status, Streaming};
 

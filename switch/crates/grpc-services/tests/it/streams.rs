@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use crate::common::*;
+use grpc_services::proto::docsis::tm::v1 as tm;
+use grpc_services::proto::p4::v1 as p4;
+use grpc_services::{Server, ServerError};
 use p4::stream_message_request::Update as ToSwitch;
 use p4::stream_message_response::Update as FromSwitch;
-use p4runtime::proto::docsis::tm::v1 as tm;
-use p4runtime::proto::p4::v1 as p4;
-use p4runtime::{Server, ServerError};
 use tonic::Code;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

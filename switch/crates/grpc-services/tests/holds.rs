@@ -7,7 +7,7 @@ mod common;
 
 use common::DEVICE_ID;
 use common::large::{self, Sizes, every_request};
-use p4runtime::{Limits, ServerOptions};
+use grpc_services::{Limits, ServerOptions};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::time::Duration;

@@ -2,9 +2,9 @@
 //! Roles: Stratum's configuration of them, which finsy sends, and what is left of one.
 
 use crate::common::*;
+use grpc_services::proto::p4::v1 as p4;
 use p4::stream_message_request::Update as ToSwitch;
 use p4::stream_message_response::Update as FromSwitch;
-use p4runtime::proto::p4::v1 as p4;
 use prost::Message;
 use tonic::Code;
 

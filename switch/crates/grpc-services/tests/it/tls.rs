@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use p4runtime::proto::p4::v1 as p4;
-use p4runtime::proto::p4::v1::p4_runtime_client::P4RuntimeClient;
-use p4runtime::{Server, ServerError, ServerOptions, TlsOptions};
+use grpc_services::proto::p4::v1 as p4;
+use grpc_services::proto::p4::v1::p4_runtime_client::P4RuntimeClient;
+use grpc_services::{Server, ServerError, ServerOptions, TlsOptions};
 use rcgen::{CertificateParams, CertifiedIssuer, KeyPair};
 use tokio::sync::oneshot;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Identity};

@@ -3,10 +3,10 @@
 //! for every kind of entity.
 
 use crate::common::*;
+use grpc_services::proto::p4::v1 as p4;
 use p4::entity::Entity;
 use p4::packet_replication_engine_entry::Type as Replication;
 use p4::table_action::Type as Choice;
-use p4runtime::proto::p4::v1 as p4;
 use tonic::{Code, Status};
 
 fn replicas(ports: &[u8]) -> Vec<p4::Replica> {

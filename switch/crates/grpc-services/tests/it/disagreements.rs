@@ -3,8 +3,8 @@
 //! disagrees, and nothing is changed by it.
 
 use crate::common::*;
-use p4runtime::proto::p4::config::v1 as config;
-use p4runtime::proto::p4::v1 as p4;
+use grpc_services::proto::p4::config::v1 as config;
+use grpc_services::proto::p4::v1 as p4;
 use tonic::Code;
 
 type Change = fn(&mut config::P4Info);

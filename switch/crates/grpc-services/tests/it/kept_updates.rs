@@ -3,8 +3,8 @@
 //! 76 kB of wildcard updates took 777 MiB.
 
 use crate::common::*;
-use p4runtime::proto::p4::v1 as p4;
-use p4runtime::{Limits, ServerOptions};
+use grpc_services::proto::p4::v1 as p4;
+use grpc_services::{Limits, ServerOptions};
 use tonic::Code;
 
 async fn start(limits: Limits) -> (Fixture, Stream) {

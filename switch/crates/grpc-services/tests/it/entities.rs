@@ -4,8 +4,8 @@
 use crate::common::{
     Fixture, Type, action, errors, exact, range, register_entry, table_entry, ternary, update,
 };
+use grpc_services::proto::p4::v1 as p4;
 use p4::entity::Entity;
-use p4runtime::proto::p4::v1 as p4;
 use tonic::Code;
 
 /// Cells of cm.p4's arrays that are indexed by service flow.

@@ -2,7 +2,7 @@
 //! SetForwardingPipelineConfig and GetForwardingPipelineConfig.
 
 use crate::common::*;
-use p4runtime::proto::p4::v1 as p4;
+use grpc_services::proto::p4::v1 as p4;
 use prost::Message;
 use prost::bytes::Bytes;
 use tonic::Code;
@@ -141,7 +141,7 @@ struct Legacy {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn p4info_that_does_not_fit_the_json_is_refused_by_name() {
     let (mut fixture, _stream) = Fixture::start_cm().await;
-    type Change = fn(&mut p4runtime::proto::p4::config::v1::P4Info);
+    type Change = fn(&mut grpc_services::proto::p4::config::v1::P4Info);
     let changes: [(Change, &str); 6] = [
         (
             |info| info.tables[0].preamble.as_mut().unwrap().name = "missing".into(),
@@ -154,7 +154,7 @@ async fn p4info_that_does_not_fit_the_json_is_refused_by_name() {
         ),
         (
             |info| {
-                let with_params = |action: &&mut p4runtime::proto::p4::config::v1::Action| {
+                let with_params = |action: &&mut grpc_services::proto::p4::config::v1::Action| {
                     !action.params.is_empty()
                 };
                 info.actions.iter_mut().find(with_params).unwrap().params[0].bitwidth += 1;
@@ -243,7 +243,7 @@ async fn reconciling_keeps_entries_and_groups() {
     registers.iter_mut().find(named).unwrap()["size"] = 2.into();
     other.p4_device_config = json.to_string().into();
     let info = other.p4info.as_mut().unwrap();
-    let named = |array: &&mut p4runtime::proto::p4::config::v1::Register| {
+    let named = |array: &&mut grpc_services::proto::p4::config::v1::Register| {
         array.preamble.as_ref().unwrap().id == id
     };
     info.registers.iter_mut().find(named).unwrap().size = 2;

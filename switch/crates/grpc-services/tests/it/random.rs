@@ -3,8 +3,8 @@
 //! that is refused as a whole has changed nothing.
 
 use crate::common::*;
+use grpc_services::proto::p4::v1 as p4;
 use p4::entity::Entity;
-use p4runtime::proto::p4::v1 as p4;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestRunner};

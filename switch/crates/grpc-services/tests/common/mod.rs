@@ -13,14 +13,14 @@ use std::time::{Duration, Instant};
 use device::events::{Event, EventSender};
 use device::handle;
 use device::{Device, DeviceConfig, DeviceHandle, Output};
-use p4runtime::proto::docsis::tm::v1::traffic_manager_client::TrafficManagerClient;
-use p4runtime::proto::google::rpc;
-use p4runtime::proto::p4::config::v1::P4Info;
-use p4runtime::proto::p4::v1 as p4;
-use p4runtime::proto::p4::v1::entity::Entity;
-use p4runtime::proto::p4::v1::field_match::FieldMatchType;
-use p4runtime::proto::p4::v1::p4_runtime_client::P4RuntimeClient;
-use p4runtime::{ServedDevice, Server, ServerOptions};
+use grpc_services::proto::docsis::tm::v1::traffic_manager_client::TrafficManagerClient;
+use grpc_services::proto::google::rpc;
+use grpc_services::proto::p4::config::v1::P4Info;
+use grpc_services::proto::p4::v1 as p4;
+use grpc_services::proto::p4::v1::entity::Entity;
+use grpc_services::proto::p4::v1::field_match::FieldMatchType;
+use grpc_services::proto::p4::v1::p4_runtime_client::P4RuntimeClient;
+use grpc_services::{ServedDevice, Server, ServerOptions};
 use prost::Message;
 use tokio::sync::{mpsc, oneshot};
 use tonic::transport::Channel;
@@ -172,7 +172,7 @@ pub fn p4_file(name: &str) -> Vec<u8> {
 
 pub fn p4info(program: &str) -> P4Info {
     let text = String::from_utf8(p4_file(&format!("{program}.p4info.txtpb"))).unwrap();
-    p4runtime::p4info_from_text(&text).unwrap()
+    grpc_services::p4info_from_text(&text).unwrap()
 }
 
 pub fn config(program: &str) -> p4::ForwardingPipelineConfig {
@@ -471,7 +471,7 @@ impl Fixture {
 }
 
 fn by_alias<'a>(
-    mut preambles: impl Iterator<Item = &'a p4runtime::proto::p4::config::v1::Preamble>,
+    mut preambles: impl Iterator<Item = &'a grpc_services::proto::p4::config::v1::Preamble>,
     alias: &str,
 ) -> u32 {
     let found = preambles.find(|preamble| preamble.alias == alias);

@@ -2,7 +2,7 @@
 //! entities.p4 with everything large, and requests of every kind for it.
 
 use super::*;
-use p4runtime::proto::p4::v1::packet_replication_engine_entry::Type as Replication;
+use grpc_services::proto::p4::v1::packet_replication_engine_entry::Type as Replication;
 use serde_json::Value;
 
 /// Cells of each array of [`config`], and the most entries of each table.

@@ -10,7 +10,7 @@ mod common;
 
 use common::DEVICE_ID;
 use common::large::{self, Sizes, every_request};
-use p4runtime::{Limits, ServerOptions};
+use grpc_services::{Limits, ServerOptions};
 
 /// The switch's, with its options.
 #[global_allocator]

@@ -2,8 +2,8 @@
 //! Meters and direct meters, and direct counters of entries that are modified.
 
 use crate::common::*;
+use grpc_services::proto::p4::v1 as p4;
 use p4::entity::Entity;
-use p4runtime::proto::p4::v1 as p4;
 use tonic::Code;
 
 fn rates(cir: i64, pir: i64) -> Option<p4::MeterConfig> {

@@ -3,9 +3,9 @@
 
 use device::events::Event;
 use device::{Device, DeviceConfig, Output};
-use p4runtime::proto::docsis::mac::v1 as mac;
-use p4runtime::proto::docsis::mac::v1::upstream_channels_client::UpstreamChannelsClient;
-use p4runtime::{Server, ServerOptions};
+use grpc_services::proto::docsis::mac::v1 as mac;
+use grpc_services::proto::docsis::mac::v1::upstream_channels_client::UpstreamChannelsClient;
+use grpc_services::{Server, ServerOptions};
 use plant::{End, Node, Plant, PlantHandle, PlantRequests};
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr};
