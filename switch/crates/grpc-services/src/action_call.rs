@@ -9,8 +9,8 @@ use crate::failure::Failure;
 use crate::proto::p4::v1 as p4;
 use crate::schema::{Action, Scope};
 
-/// Reads an action with its parameters, for that which `of` names. `scope`
-/// gives words where it cannot be used.
+/// Reads an action with its parameters. `of` names the object that uses it in errors, and `scope`
+/// returns words if it cannot be used there.
 ///
 /// # Errors
 /// INVALID_ARGUMENT, PERMISSION_DENIED or OUT_OF_RANGE, naming action and parameter.
@@ -74,7 +74,7 @@ pub fn find_action<'a>(
     action.ok_or_else(|| Failure::invalid(format!("{} has no action with id {id}", of())))
 }
 
-/// An action with its parameters; `None` for one that P4Info does not have.
+/// Renders an action with its parameters; `None` for an action that P4Info does not have.
 pub fn render_call(actions: &[Action], call: &ActionCall) -> Option<p4::Action> {
     let action = actions.iter().find(|action| action.action == call.action)?;
     let params = action.params.iter().zip(&call.args);

@@ -14,29 +14,29 @@ use crate::proto::google::rpc;
 use crate::proto::p4::v1 as p4;
 use crate::role::{self, Access};
 
-/// Streams that one role may have open at a time.
+/// How many streams one role may have open at a time.
 const MAX_CLIENTS: usize = 64;
-/// Roles at a time, the default one among them.
+/// How many roles there may be at a time, including the default one.
 const MAX_ROLES: usize = 64;
 
 /// One stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ClientId(pub u64);
 
-/// What to tell whom.
+/// The messages that are to be sent, each with the client that gets it.
 pub type Notices = Vec<(ClientId, p4::MasterArbitrationUpdate)>;
 
-/// What an arbitration update leads to.
+/// The outcome of an arbitration update.
 #[derive(Debug)]
 pub enum Heard {
-    /// Nobody else becomes primary.
+    /// The primary stays the same.
     Tell(Notices),
-    /// Another client becomes primary once the writes that run have come to their end. From now
-    /// on nobody may begin another one.
+    /// Another client becomes primary once the running writes have ended. Until then no client of
+    /// the role may begin a write.
     Change(Change),
 }
 
-/// A change of a role's primary that [`Arbiter::settle`] ends.
+/// A change of a role's primary. [`Arbiter::settle`] completes it.
 #[derive(Debug)]
 pub struct Change {
     role: String,
@@ -45,28 +45,28 @@ pub struct Change {
 }
 
 impl Change {
-    /// Ready when no write from before the change runs any more.
+    /// Ready when every write that began before the change has ended.
     pub async fn finished(&self) {
         drop(self.running.write().await);
     }
 }
 
-/// Writes hold it for reading.
+/// A lock that running writes hold for reading, so that holding it for writing waits for them.
 type Running = Arc<RwLock<()>>;
 
 /// What a primary's request may do.
 #[derive(Clone, Debug)]
 pub struct Permit {
-    /// `None`: everything.
+    /// `None` if the request may do everything.
     pub access: Option<Arc<Access>>,
-    /// To be held for reading as long as the request runs.
+    /// The request holds this lock for reading as long as it runs.
     pub running: Running,
 }
 
 #[derive(Debug)]
 struct Client {
     id: ClientId,
-    /// `None`: never primary.
+    /// `None` for a client that never becomes primary.
     election_id: Option<u128>,
 }
 
@@ -75,14 +75,14 @@ struct Role {
     clients: Vec<Client>,
     /// The highest election id of any client so far.
     highest: Option<u128>,
-    /// The last primary's; `None`: everything.
+    /// What the last primary may do; `None` if that is everything.
     access: Option<Arc<Access>>,
     running: Running,
     /// How often another client became primary.
     changes: u64,
-    /// The last of these changes is not settled.
+    /// Whether the last of these changes is not settled.
     is_changing: bool,
-    /// Who was told to be primary, and not yet that it is no more.
+    /// The client that believes to be primary: it was told so, and has not been told otherwise.
     told: Option<ClientId>,
 }
 
@@ -95,7 +95,7 @@ impl Role {
             .map(|client| client.id)
     }
 
-    /// Nobody knows it any more, and nothing that it began runs.
+    /// Whether the role has neither clients nor running writes, so that it can be forgotten.
     fn is_over(&self) -> bool {
         self.clients.is_empty() && self.running.try_write().is_ok()
     }
@@ -105,13 +105,13 @@ impl Role {
 #[derive(Debug)]
 pub struct Arbiter {
     device_id: u64,
-    /// By name; "" is the default role.
+    /// The roles by name. The default role has the empty name.
     roles: BTreeMap<String, Role>,
 }
 
 impl Arbiter {
     pub fn new(device_id: u64) -> Self {
-        // The default role exists without anybody asking for it.
+        // The default role exists even if no client has asked for it.
         let roles = BTreeMap::from([(String::new(), Role::default())]);
         Arbiter { device_id, roles }
     }
@@ -225,8 +225,8 @@ impl Arbiter {
         Ok(())
     }
 
-    /// The writes from before a change have come to their end: the new primary may begin.
-    /// Nobody is told of a change that another one has overtaken.
+    /// Completes a change whose earlier writes have ended, so that the new primary may begin. If
+    /// another change has come since, this one is not announced to anybody.
     pub fn settle(&mut self, change: &Change) -> Notices {
         match self.roles.get_mut(&change.role) {
             Some(role) if role.changes == change.number => {
@@ -238,7 +238,7 @@ impl Arbiter {
         }
     }
 
-    /// A client's stream has ended.
+    /// Removes a client whose stream has ended.
     pub fn disconnect(&mut self, client: ClientId, role: &str) -> Notices {
         let Some(state) = self.roles.get_mut(role) else {
             return Vec::new();
@@ -307,14 +307,14 @@ impl Arbiter {
         })
     }
 
-    /// Whether a stream is its role's primary: it may send packet-outs.
+    /// Whether a stream is the primary of its role, so that it may send packet-outs.
     pub fn is_primary(&self, client: ClientId, role: &str) -> bool {
         let role = self.roles.get(role);
         role.is_some_and(|role| role.primary() == Some(client) && role.told == Some(client))
     }
 
-    /// Those who know that they are the primaries of their roles, and what they may do: they
-    /// get packet-ins.
+    /// The clients that have been told that they are primaries, each with what it may do. They
+    /// receive packet-ins.
     pub fn primaries(&self) -> impl Iterator<Item = (ClientId, Option<&Access>)> + '_ {
         let roles = self.roles.values();
         roles.filter_map(|role| Some((role.told?, role.access.as_deref())))

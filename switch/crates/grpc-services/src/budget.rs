@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Memory of what a connection's client makes the server keep: its requests and what they become, answers
-//! that it has not taken, messages that wait for it. Every connection has a share that is its own, whatever
-//! others do; what it needs beyond comes from a pool, of which one connection gets at most three quarters. So
-//! all of it is at most the pool and a share for each connection, and nobody can keep others from what fits
-//! into a share.
+//! Bounds the memory that clients make the server keep: their requests and what those become,
+//! answers that they have not taken, and messages that wait for them.
+//!
+//! Each connection has a share of its own, whatever the others do. What it needs beyond its share
+//! comes from a pool, of which one connection gets at most three quarters. So all connections
+//! together take at most the pool and a share each, and no connection can keep another one from its
+//! share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +15,8 @@ use tonic::Status;
 
 use crate::options::Limits;
 
-/// What memory is for, so that who finds no room is told what to do.
+/// What memory is used for. The error that says that there is no room depends on it, because it
+/// tells the client what to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// Answers that wait for clients.
@@ -22,23 +25,23 @@ pub enum Purpose {
     Requests,
 }
 
-/// The pool, and what an account may take.
+/// The pool, and how much an account may take.
 #[derive(Debug)]
 pub struct Budget {
     share: usize,
     pool: usize,
-    /// Bytes in use of the pool.
+    /// How many bytes of the pool are in use.
     used: AtomicUsize,
 }
 
-/// A connection's part of it.
+/// The memory that one connection takes.
 #[derive(Debug)]
 pub struct Account {
     budget: Arc<Budget>,
     used: AtomicUsize,
 }
 
-/// What one request or answer takes of an account, until it is dropped.
+/// The memory that one request or answer takes of an account, until the charge is dropped.
 #[derive(Debug)]
 pub struct Charge {
     account: Arc<Account>,
@@ -64,7 +67,7 @@ impl Account {
         })
     }
 
-    /// Nothing yet.
+    /// A charge of no bytes yet.
     pub fn charge(self: &Arc<Self>, purpose: Purpose) -> Charge {
         Charge {
             account: Arc::clone(self),
@@ -128,11 +131,11 @@ impl Account {
     }
 }
 
-/// There is no room.
+/// The reason why there is no room.
 struct Refused {
-    /// The connection has all that one may have.
+    /// Whether the connection itself has all that one connection may have.
     is_own: bool,
-    /// How much that is.
+    /// How many bytes one connection may have.
     most: usize,
 }
 
@@ -159,10 +162,10 @@ impl Refused {
 }
 
 impl Charge {
-    /// Takes more.
+    /// Takes more bytes.
     ///
     /// # Errors
-    /// RESOURCE_EXHAUSTED: there is no room; nothing was taken.
+    /// RESOURCE_EXHAUSTED if there is no room for them; then the charge stays as it was.
     pub fn add(&mut self, bytes: usize) -> Result<(), Status> {
         let taken = self.account.take(bytes);
         taken.map_err(|refused| refused.status(self.purpose))?;
@@ -170,18 +173,19 @@ impl Charge {
         Ok(())
     }
 
-    /// Whether there is room for more.
+    /// Whether there is room for so many bytes more.
     pub fn has_room(&self, bytes: usize) -> bool {
         self.account.has_room(bytes)
     }
 
-    /// Takes what is there already, whether or not there is room: the next that asks finds none.
+    /// Takes bytes that exist already, even if there is no room for them. Later requests for room
+    /// are refused until it is back.
     pub fn force(&mut self, bytes: usize) {
         self.account.force(bytes);
         self.bytes += bytes;
     }
 
-    /// Bytes that count until the last copy of them is dropped.
+    /// Wraps bytes so that the charge lasts until their last copy is dropped.
     pub fn around(self, bytes: Bytes) -> Bytes {
         Bytes::from_owner(Charged {
             bytes,
@@ -189,14 +193,14 @@ impl Charge {
         })
     }
 
-    /// Gives back a part of it.
+    /// Gives back so many bytes.
     pub fn release(&mut self, bytes: usize) {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
         self.account.give_back(bytes);
     }
 
-    /// What it takes.
+    /// How many bytes the charge takes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The memory that updates and answers take as long as they are kept, in bytes: what undoes a
-//! Write, what waits for a COMMIT, and what a client reads is charged so.
+//! Counts the bytes of memory that updates and answers take while they are kept. The updates that
+//! undo a Write, those that wait for a COMMIT, and the answers to Reads are charged by it.
 
 use v1model::{ActionCall, EntryAction, EntryKey, Match};
 
 use crate::op::Op;
 
-/// Bytes that an allocator takes beside what it gives.
+/// How many bytes an allocator takes besides those that it gives.
 const ALLOCATION: usize = 16;
 
-/// Bytes of a list beside itself, without those that its items hold.
+/// The heap memory of a list, bytes, without what its items hold on the heap themselves.
 pub fn list<T>(items: &[T]) -> usize {
     match size_of_val(items) {
         0 => 0,
@@ -17,7 +17,7 @@ pub fn list<T>(items: &[T]) -> usize {
     }
 }
 
-/// Bytes of a key beside itself.
+/// The heap memory of a key, bytes.
 pub fn key(key: &EntryKey) -> usize {
     list::<Match>(&key.matches)
 }
@@ -26,7 +26,7 @@ fn call(call: &ActionCall) -> usize {
     list(&call.args)
 }
 
-/// Bytes of an action beside itself.
+/// The heap memory of an action, bytes.
 pub fn action(action: &EntryAction) -> usize {
     match action {
         EntryAction::Call(own) => call(own),
@@ -46,7 +46,7 @@ fn boxed<T>(_: &T) -> usize {
 }
 
 impl Op {
-    /// Bytes of memory.
+    /// The memory that the update takes, bytes.
     pub fn bytes(&self) -> usize {
         let beside = match self {
             Op::Entry(op) => {

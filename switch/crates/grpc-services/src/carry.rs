@@ -35,8 +35,8 @@ impl<'a> Carrier<'a> {
         }
     }
 
-    /// What brings an object over that `update` would create in `from`; `None` where there is
-    /// nothing to do.
+    /// The operation that brings the object, which `update` would create in `from`, into `to`;
+    /// `None` if there is nothing to do.
     ///
     /// # Errors
     /// `to` does not have the table, action or field.
@@ -54,10 +54,11 @@ impl<'a> Carrier<'a> {
         Ok(Some(op))
     }
 
-    /// What deletes the entries that P4 gives both and a client deleted.
+    /// The operations that delete those entries that the P4 of both pipelines gives and that a
+    /// client has deleted in `from`.
     ///
     /// # Errors
-    /// In `to` they are const.
+    /// The entries are const in `to`.
     pub fn deletions(&self) -> Result<Vec<Op>, Failure> {
         let mut ops = Vec::new();
         let tables = self.from.schema.tables.list().iter();
@@ -76,7 +77,7 @@ impl<'a> Carrier<'a> {
                 match write::resolve(&self.to.schema, None, &update) {
                     Ok(Op::Entry(op)) if self.is_initial(&op) => ops.push(Op::Entry(op)),
                     Err(failure) if failure.code == Code::PermissionDenied => return Err(failure),
-                    // It has no such table, or no such entry in it.
+                    // `to` has no such table, or no such entry in it.
                     _ => {}
                 }
             }

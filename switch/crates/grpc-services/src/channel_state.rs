@@ -9,36 +9,36 @@ use mac_wire::{Amount, Clock, Minislot, Profile, Request, Sid, Usage};
 
 use crate::proto::docsis::mac::v1 as mac;
 
-/// Where the frames of a service flow wait.
+/// The queue in which the frames of a service flow wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowPlace {
     /// The id of the modem's device.
     pub device_id: u64,
     /// Its upstream port.
     pub port: u16,
-    /// The queue at it.
+    /// The queue at this port.
     pub queue_id: u32,
 }
 
-/// A channel, and what names it.
+/// A channel with its name, and the moment at which it is looked at.
 #[derive(Debug)]
 pub struct ChannelView<'a, I> {
-    /// As the topology has it.
+    /// The name that the topology gives the channel.
     pub name: &'a str,
-    /// As its MAPs have it.
+    /// The number that the channel has in its MAPs.
     pub number: u8,
-    /// The moment, nanoseconds.
+    /// The present time, nanoseconds.
     pub now: u64,
     /// The channel.
     pub channel: &'a Channel<I>,
-    /// What has its last MAPs; `None` where nobody keeps them.
+    /// The keeper of the channel's last MAPs; `None` if nobody keeps them.
     pub watch: Option<&'a Watch>,
-    /// So many of them at the most go into the message.
+    /// How many MAPs go into the message at most.
     pub maps: usize,
 }
 
 impl<I> ChannelView<'_, I> {
-    /// The message; `place` tells where the frames of a service flow wait.
+    /// Makes the message. `place` tells where the frames of a service flow wait.
     pub fn state(&self, place: impl Fn(Sid) -> Option<FlowPlace>) -> mac::ChannelState {
         let channel = self.channel;
         let profile = channel.profile();
@@ -104,7 +104,7 @@ fn counters<I>(channel: &Channel<I>) -> mac::ChannelCounters {
     }
 }
 
-/// A histogram, as the message has it.
+/// Makes the message of a histogram.
 pub(crate) fn distribution(histogram: &Histogram) -> mac::Distribution {
     let (least_ns, most_ns) = histogram.range().unwrap_or_default();
     let place = |(upto_ns, count)| mac::Place { upto_ns, count };

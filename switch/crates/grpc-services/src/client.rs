@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A client as a controller's: the primary of one device. For benchmarks, of
-//! this server or another one. It moves cells of registers between its own
-//! arrays and the wire without protobuf's objects, as a controller in earnest
-//! would whose control loop is a matter of milliseconds.
+//! A client that is the primary of one device, as a controller is. Benchmarks of this server and of
+//! others use it. It moves cells of registers between its own arrays and the wire without
+//! protobuf's objects, as a controller would whose control loop takes milliseconds.
 
 use bytes::BytesMut;
 use prost::Message;
@@ -21,11 +20,11 @@ use tonic::transport::Channel;
 
 /// Longest message that is accepted, bytes.
 const MESSAGE_BYTES: usize = 256 << 20;
-/// Bytes that may be on their way to us in one answer.
+/// How many bytes of one answer may be on their way to this client.
 const WINDOW: u32 = 1 << 20;
-/// Bytes of a cell's update on the wire, about.
+/// About how many bytes the update of a cell takes on the wire.
 const UPDATE_BYTES: usize = 24;
-/// Elections are won against anything that a person started.
+/// An election id that is higher than that of any client that a person starts.
 const ELECTION: u64 = 1 << 32;
 
 /// A connection that may write.

@@ -20,8 +20,8 @@ use crate::outbox::Outbox;
 use crate::turns::Turns;
 use crate::unix_socket::UnixSocket;
 
-/// The connections that a listener accepts. Those past the limit are closed
-/// at once, so that their clients know.
+/// The connections that a listener accepts. A connection past the limit is closed at once, so that
+/// its client learns of it.
 #[derive(Debug)]
 pub struct Connections {
     listener: Listener,
@@ -70,23 +70,23 @@ impl Stream for Connections {
 pub struct Connection {
     stream: Box<dyn ByteStream>,
     client: Client,
-    /// Bytes since others had a turn.
+    /// How many bytes have been read since the connection last yielded.
     read: usize,
     _place: OwnedSemaphorePermit,
 }
 
-/// Bytes that are read of a connection before others have a turn: HTTP/2 takes apart what there is
-/// in one go, and small frames take long.
+/// How many bytes are read from a connection before it yields to the others. HTTP/2 decodes
+/// everything that has arrived in one go, which takes long if the frames are small.
 const TURN: usize = 32 << 10;
 
-/// Who is at the other end, for the requests that come from there.
+/// The client at the other end of a connection. Each request that it sends carries this along.
 #[derive(Clone, Debug)]
 pub struct Client {
-    /// What it makes the server keep.
+    /// The memory that the client makes the server keep.
     pub account: Arc<Account>,
-    /// Answers on their way to it.
+    /// The answers that have not been sent yet.
     pub outbox: Arc<Outbox>,
-    /// Its turns.
+    /// The turns of the connection.
     pub turns: Turns,
 }
 
@@ -100,12 +100,12 @@ impl Client {
         }
     }
 
-    /// Whose request it is; `None` for one of this process.
+    /// The client that sent a request; `None` for a request from this process.
     pub fn of_rpc(request: &Extensions) -> Option<&Self> {
         Self::of(request.get(), request.get())
     }
 
-    /// The same, before gRPC has looked at the request.
+    /// As [`Self::of_rpc`], for a request that gRPC has not looked at yet.
     pub fn of_request(request: &http::Extensions) -> Option<&Self> {
         Self::of(request.get(), request.get())
     }
@@ -139,7 +139,7 @@ impl AsyncRead for Connection {
         }
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(context, buffer);
-        // Where there is nothing more, others have their turn anyway.
+        // A read that finds nothing more yields anyway.
         self.read = match read {
             Poll::Pending => 0,
             Poll::Ready(_) => self.read + (buffer.filled().len() - before),
@@ -178,7 +178,7 @@ impl AsyncWrite for Connection {
     }
 }
 
-/// What is accepted from.
+/// A socket that accepts connections.
 #[derive(Debug)]
 pub enum Listener {
     Tcp(TcpListener),
@@ -186,7 +186,7 @@ pub enum Listener {
 }
 
 impl Listener {
-    /// Listens, and tells where: with the port that port 0 became.
+    /// Listens, and returns the address with the port that was chosen for port 0.
     pub async fn bind(address: &ServerAddress) -> io::Result<(Self, ServerAddress)> {
         Ok(match address {
             ServerAddress::Tcp(tcp) => {

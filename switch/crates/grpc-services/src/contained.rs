@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The last resort where a client's program is looked at: what panics there is a defect of the
-//! switch, and still must not take the switch and the program that it runs with it. The program
-//! is refused, and nothing that was made of it is kept.
+//! Contains panics of the code that looks at a client's program. Such a panic is a defect of the
+//! switch, but it must not end the switch and the program that runs in it. The client's program is
+//! refused instead, and nothing that was made of it is kept.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,14 +10,14 @@ thread_local! {
     static CONTAINED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether a panic of this thread ends nothing but the request in hand: for a panic hook, which
-/// otherwise ends the process.
+/// Whether a panic of this thread would end no more than the present request. A panic hook asks
+/// this, because it ends the process otherwise.
 #[must_use]
 pub fn panic_is_contained() -> bool {
     CONTAINED.get()
 }
 
-/// Ends the containment, however the work ends.
+/// Ends the containment when dropped, whether the work returns or panics.
 struct Containment {
     before: bool,
 }
@@ -28,10 +28,11 @@ impl Drop for Containment {
     }
 }
 
-/// Does work that owns all that it changes, so that nothing half done is left of it.
+/// Does work and contains its panics. The work must own everything that it changes, so that a panic
+/// leaves nothing half done behind.
 ///
 /// # Errors
-/// It panicked; what the panic said.
+/// The message of the panic, if the work panicked.
 pub fn contain<R>(work: impl FnOnce() -> R) -> Result<R, String> {
     let _containment = Containment {
         before: CONTAINED.replace(true),

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Who does what takes long, so that the thread that answers does nothing else: to take a long
-//! request apart, to put a long answer into messages, to load a program.
+//! The crew does all work that takes long, so that the thread that answers clients does none of it.
+//! Long work is decoding a long request, encoding a long answer, and loading a program.
 //!
-//! What runs here lets others have a turn every 100 us or so, and a connection does one thing at a
-//! time. So of all connections that have long work each gets as much of the crew as another, whatever they ask
-//! for. Programs are loaded one at a time, as that takes memory that only the loader knows.
+//! Work on the crew yields about every 100 us, and each connection does one thing at a time
+//! ([`crate::turns`]). So every connection with long work gets the same share of the crew, whatever
+//! it asks for. The crew loads one program at a time, because only the loader knows how much memory
+//! a program will take.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -19,10 +20,10 @@ use tonic::Status;
 use crate::contained::contain;
 use crate::journal;
 
-/// Where long work is done.
+/// The threads that do long work.
 #[derive(Clone, Debug)]
 pub struct Crew {
-    /// `None`: where it is asked for, in a process of its own time.
+    /// `None` in virtual time, where the caller's own task does the work.
     runtime: Option<Handle>,
     loads: Arc<Semaphore>,
 }
@@ -33,7 +34,7 @@ impl Default for Crew {
     }
 }
 
-/// Ends a task with who waits for it.
+/// A task that is aborted when nobody waits for it any more.
 struct Task<T>(JoinHandle<T>);
 
 impl<T> Future for Task<T> {
@@ -53,7 +54,7 @@ impl<T> Drop for Task<T> {
 }
 
 impl Crew {
-    /// A crew whose members are a runtime's threads.
+    /// A crew that works on a runtime's threads, or on the caller's own task without a runtime.
     pub fn new(runtime: Option<Handle>) -> Self {
         Self {
             runtime,
@@ -61,10 +62,10 @@ impl Crew {
         }
     }
 
-    /// Has a future run to its end, or until nobody waits for it.
+    /// Runs a future on the crew until it is ready, and drops it when the caller stops waiting.
     ///
     /// # Errors
-    /// UNAVAILABLE: the server ends.
+    /// UNAVAILABLE if the server ends first.
     pub async fn run<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
@@ -76,7 +77,7 @@ impl Crew {
         Task(runtime.spawn(journal::for_the_same(call, work))).await
     }
 
-    /// Begins a task that ends by itself.
+    /// Starts a task for which nobody waits.
     pub fn begin(&self, work: impl Future<Output = ()> + Send + 'static) {
         match &self.runtime {
             Some(runtime) => drop(runtime.spawn(work)),
@@ -84,22 +85,22 @@ impl Crew {
         }
     }
 
-    /// Whether there are threads for it.
+    /// Whether the crew has threads of its own.
     pub fn is_apart(&self) -> bool {
         self.runtime.is_some()
     }
 
-    /// Waits until a program may be loaded.
+    /// Waits until no other program is being loaded. The permit keeps others from loading.
     pub async fn load(&self) -> Option<OwnedSemaphorePermit> {
-        // Nobody closes it.
+        // The semaphore is never closed, so this is always a permit.
         Arc::clone(&self.loads).acquire_owned().await.ok()
     }
 
-    /// Runs what does not let others have a turn, on a thread where that holds up nobody, and
-    /// where a defect that a program finds in the switch ends nothing else.
+    /// Runs work that cannot yield, on a thread that nobody else needs. The work looks at a
+    /// client's program, so a panic in it becomes an error and ends nothing else.
     ///
     /// # Errors
-    /// INTERNAL: it panicked.
+    /// INTERNAL if the work panicked.
     pub async fn blocking<R: Send + 'static>(
         &self,
         work: impl FnOnce() -> R + Send + 'static,
@@ -120,7 +121,7 @@ impl Crew {
         })
     }
 
-    /// Drops what is large.
+    /// Drops a large value on another thread, because freeing its memory takes long.
     pub fn discard(&self, old: impl Send + 'static) {
         let discard = move || drop(old);
         match &self.runtime {
@@ -175,7 +176,7 @@ mod tests {
                 _ = work => unreachable!("it has no end"),
                 _ = has_begun => {}
             }
-            // Nobody waits for it any more.
+            // The crew drops the work once nobody waits for it.
             assert!(dropped.await.is_err());
         });
     }

@@ -26,9 +26,9 @@ impl Failure {
         }
     }
 
-    /// The memory that it takes where it is kept in a list, bytes.
+    /// The memory that the failure takes in a list, bytes.
     pub fn bytes(&self) -> usize {
-        /// What an allocator takes beside what it gives.
+        /// How many bytes an allocator takes besides those that it gives.
         const ALLOCATION: usize = 16;
         size_of::<Self>() + ALLOCATION + self.message.len()
     }
@@ -74,18 +74,20 @@ impl From<Failure> for Status {
 
 /// The type of an update's error in a status.
 const ERROR_TYPE: &str = "type.googleapis.com/p4.v1.Error";
-/// Bytes of a status's message. Clients take 8 KiB of metadata unless told otherwise, and lose
-/// the whole status when there is more. There a byte of a message may be three (percent-encoded).
+/// The longest message of a status, bytes. Clients take 8 KiB of metadata unless they are told
+/// otherwise, and lose the whole status if there is more. Percent-encoding makes up to three bytes
+/// of each byte of a message.
 const MESSAGE_BYTES: usize = 512;
-/// Bytes of a status with its details: four thirds of that in the metadata, as base64, so that a
-/// third of a KiB is left for all else. What is past it is left out, and said to be.
+/// The longest status with its details, bytes. Base64 makes four thirds of it in the metadata, so
+/// that a third of a KiB is left for everything else. Details beyond it are left out, and the
+/// message says how many.
 const STATUS_BYTES: usize = 4600;
-/// Bytes of the errors' messages among them; the words of the later ones are left out first.
+/// How many of these bytes the errors' messages may take. The later messages are left out first.
 const WORDS_BYTES: usize = 2048;
-/// Bytes of a detail beside its error: keys, lengths and the type.
+/// The bytes of a detail besides those of its error: keys, lengths and the type.
 const DETAIL_BYTES: usize = 8 + ERROR_TYPE.len();
 
-/// Words that fit into a status's message.
+/// Shortens words so that they fit into a status's message.
 fn short(words: &str) -> String {
     if words.len() <= MESSAGE_BYTES {
         return words.to_owned();
@@ -97,9 +99,9 @@ fn short(words: &str) -> String {
     format!("{}...", &words[..end])
 }
 
-/// The status of a batch: OK, or UNKNOWN with one `p4.v1.Error` for each
-/// update or request, in their order, the good ones included, as far as a client's metadata
-/// hold them: the message says how many are left out.
+/// Makes the status of a batch: OK, or UNKNOWN with one `p4.v1.Error` for each update or request,
+/// in their order and including the good ones. As many of them are included as a client's metadata
+/// hold; the message says how many are left out.
 pub fn batch_status<'r>(
     what: &str,
     results: impl Iterator<Item = &'r Result<(), Failure>> + Clone,
@@ -109,7 +111,7 @@ pub fn batch_status<'r>(
     let Some(any) = failures.clone().next() else {
         return Ok(());
     };
-    // The one that the others were undone for, where there is one.
+    // If the others were undone because of one failure, that one is told first.
     let mut causes = failures
         .clone()
         .filter(|(_, failure)| failure.code != Code::Aborted);
@@ -119,7 +121,7 @@ pub fn batch_status<'r>(
     let mut words = WORDS_BYTES;
     let mut details = Vec::new();
     for (left, result) in (1..=total).rev().zip(results) {
-        // The codes of those that follow go before this one's words, as far as there is room.
+        // This failure's words must leave room for the codes of those that follow.
         let codes = (left * (DETAIL_BYTES + 2)).min(STATUS_BYTES / 2);
         let (code, message) = match result {
             Ok(()) => (Code::Ok, ""),
@@ -205,7 +207,7 @@ mod tests {
         assert!(status.details().len() * 4 / 3 < 8192);
     }
 
-    /// The bytes that a status takes in HTTP/2's metadata.
+    /// How many bytes a status takes in HTTP/2's metadata.
     fn metadata(status: &Status) -> usize {
         let message = status.message().bytes();
         let encoded = |byte: u8| {

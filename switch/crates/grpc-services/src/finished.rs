@@ -13,7 +13,7 @@ pub struct Finished<T: Send + 'static>(Option<Pin<Box<dyn Future<Output = T> + S
 
 impl<T: Send + 'static> Finished<T> {
     pub fn new(future: impl Future<Output = T> + Send + 'static) -> Self {
-        // On a task of its own it still works for the same request.
+        // The new task still works for the same request, as the journal sees it.
         let call = journal::current();
         Finished(Some(Box::pin(journal::for_the_same(call, future))))
     }
@@ -36,7 +36,7 @@ impl<T: Send + 'static> Future for Finished<T> {
 
 impl<T: Send + 'static> Drop for Finished<T> {
     fn drop(&mut self) {
-        // Where there is no runtime any more, the process is ending.
+        // There is no runtime only if the process is ending.
         if let (Some(future), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
             runtime.spawn(future);
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The objects of a program that a request uses, as a small set. It may be too large, as several
-//! registers share a place in it, and is never too small.
+//! The objects of a program that a request uses, as a small set. The set may contain objects that
+//! the request does not use, because several registers share one place, and never lacks one that it
+//! uses.
 
 use std::ops::{BitOr, BitOrAssign};
 
@@ -39,7 +40,7 @@ impl Footprint {
         Footprint(1 << (first + id.0 % REGISTERS))
     }
 
-    /// Whether both have an object.
+    /// Whether there is an object that both sets contain.
     pub fn meets(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Requests in flight: what has arrived of messages and has not been done. A message is decoded in
-//! one piece, and many clients may send long ones at once, or the beginnings of long ones. So each
-//! byte is charged to its connection when it arrives, until the RPC is done; on a stream, until its
-//! message is. What finds no room ends the RPC. Answers go out through the connection's [`Outbox`].
+//! Charges requests in flight: the bytes of messages that have arrived and have not been dealt
+//! with.
+//!
+//! A message is decoded in one piece, and many clients may send long messages, or the beginnings of
+//! long messages, at the same time. So each byte is charged to its connection from its arrival
+//! until the RPC is done, and on a stream until its message is done. A byte for which there is no
+//! room ends the RPC. Answers go out through the connection's [`Outbox`].
 //!
 //! [`Outbox`]: crate::outbox::Outbox
 
@@ -23,14 +26,14 @@ use crate::budget::{Charge, Purpose};
 use crate::connections::Client;
 use crate::outbox::Sending;
 
-/// The only RPC with more than one message of a client.
+/// The only RPC in which a client sends more than one message.
 const STREAM: &str = "/p4.v1.P4Runtime/StreamChannel";
 /// The service whose long requests are not decoded before they are looked at.
 const P4RUNTIME: &str = "/p4.v1.P4Runtime/";
-/// Bytes of memory for each byte of a message that is decoded in one go: a message within it has two
-/// bytes at the least, and 100 and more as an object.
+/// How many bytes of memory are charged for each byte of a message that is decoded in one go. The
+/// shortest message within a message has two bytes on the wire, and 100 or more as an object.
 const FACTOR: usize = 64;
-/// In front of a message: whether it is compressed, and its length (gRPC over HTTP/2).
+/// The bytes in front of a message: whether it is compressed, and its length (gRPC over HTTP/2).
 const PREFIX: usize = 5;
 
 /// Puts [`InFlight`] around a service.
@@ -38,7 +41,7 @@ const PREFIX: usize = 5;
 pub struct InFlightLayer {
     /// How long a message on a stream may take to arrive.
     pub message_time: Duration,
-    /// How long it may be, bytes.
+    /// The longest message on a stream, bytes.
     pub message_bytes: usize,
 }
 
@@ -53,7 +56,7 @@ impl<S> Layer<S> for InFlightLayer {
     }
 }
 
-/// Charges what arrives.
+/// A service whose requests are charged as they arrive.
 #[derive(Clone, Debug)]
 pub struct InFlight<S> {
     inner: S,
@@ -98,7 +101,7 @@ where
         });
         Box::pin(async move {
             let answer = answer.await;
-            // A message is decoded before its RPC begins, and lives as long.
+            // The message is decoded before its RPC begins, and lives until the RPC ends.
             drop(kept);
             Ok(match client {
                 None => answer?,
@@ -114,7 +117,7 @@ struct Charged {
     charge: Arc<Mutex<Charge>>,
     /// The bytes that each byte of the body is charged as.
     factor: usize,
-    /// The messages of a stream.
+    /// Where the messages end, if this is a stream.
     messages: Option<Messages>,
 }
 
@@ -128,7 +131,7 @@ impl http_body::Body for Charged {
     ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
         let this = &mut *self;
         if let Some(messages) = &mut this.messages {
-            // Who asks for more has done with the messages before.
+            // The stream asks for more only when it is done with the earlier messages.
             let mut charge = this.charge.lock().unwrap_or_else(PoisonError::into_inner);
             let done = charge.bytes().saturating_sub(messages.begun);
             charge.release(done);
@@ -168,13 +171,13 @@ impl http_body::Body for Charged {
     }
 }
 
-/// Where the messages of a stream end.
+/// Finds where the messages of a stream end.
 struct Messages {
-    /// Bytes that have arrived of one that has not arrived as a whole, its prefix included.
+    /// How many bytes have arrived of the message that has not arrived as a whole, with its prefix.
     begun: usize,
     prefix: [u8; PREFIX],
     layer: InFlightLayer,
-    /// When that one is late.
+    /// The time at which that message is late.
     late: Option<Pin<Box<Sleep>>>,
 }
 
@@ -188,7 +191,7 @@ impl Messages {
         }
     }
 
-    /// Takes the next bytes; the length of the longest message that they are of.
+    /// Takes the next bytes, and returns the length of the longest message that they belong to.
     fn arrived(&mut self, mut data: &[u8]) -> usize {
         let whole = |prefix: &[u8; PREFIX]| {
             let [_, length @ ..] = *prefix;

@@ -36,14 +36,13 @@ use crate::targets::Targets;
 use crate::wire::Encoded;
 use crate::wire::rpc::p4_runtime_server::P4Runtime;
 
-/// Read of p4.v1.P4Runtime for cells of registers, one by one, whose values alone are
-/// given: 64 bits each, in this machine's order of bytes, in the order of the request.
-/// To put thousands of them into messages and to take those apart again is most of
-/// what a control loop costs in virtual time.
+/// A Read of single cells of registers that answers with the values alone: 64 bits each, in this
+/// machine's order of bytes, in the order of the request. A control loop in virtual time uses it,
+/// because encoding and decoding thousands of entities would take most of its time.
 pub const READ_CELLS: &str = "/p4.v1.P4Runtime/Read.cells";
 
-/// Polls a future of this server, and whenever it waits does a step of the device:
-/// `step` runs one request, and says whether there was one.
+/// Polls a future of this server, and lets the device do a step whenever the future waits. `step`
+/// runs one request of the device, and returns whether there was one.
 pub fn drive<T>(
     runtime: &Runtime,
     future: impl Future<Output = T>,
@@ -95,7 +94,7 @@ impl InProcess {
         Self::with_epoch(device, limits, Epoch::Machine, None)
     }
 
-    /// As [`Self::new`], and writes down what is asked, or runs it as it was written down.
+    /// As [`Self::new`], with a journal that writes requests down or replays them.
     #[must_use]
     pub fn with_journal(device: ServedDevice, limits: Limits, journal: Arc<dyn Journal>) -> Self {
         Self::with_epoch(device, limits, Epoch::Machine, Some(journal))
@@ -216,7 +215,7 @@ impl InProcess {
         })
     }
 
-    /// Passes on to the streams what the device has told since.
+    /// Passes to the streams what the device has sent since the last call.
     pub async fn deliver_events(&mut self) {
         while let Ok(event) = self.events.try_recv() {
             self.target.event(event).await;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Who writes down what clients ask of a device, so that it can be asked again: when each
-//! request had its turn on the device's thread, how much it did there, and what was answered.
+//! A journal writes down what clients ask of a device, so that the same can be asked again: when
+//! each request had its turn on the device's thread, how much it did there, and what was answered.
 //!
-//! Without a journal nothing is written, and the server is as it is without this module.
+//! A server without a journal writes nothing down, and works as if this module did not exist.
 
 use std::fmt;
 use std::pin::Pin;
@@ -13,61 +13,63 @@ use prost::Message;
 use tonic::{Response, Status};
 use xxhash_rust::xxh3::Xxh3Default;
 
-/// A message, for whoever writes it down.
+/// Encodes a message for the journal.
 pub(crate) fn encoded(message: &impl Message) -> Bytes {
     message.encode_to_vec().into()
 }
 
-/// How much a request did in one turn on the device's thread.
+/// The work of a request in one turn on the device's thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Units of a slice; 0 where its work is not divided.
+    /// How many units of a slice it was; 0 if the work is not divided into units.
     pub units: u64,
-    /// Whether it had to stop there, to go on in another turn.
+    /// Whether the request had to stop, and goes on in another turn.
     pub stopped: bool,
 }
 
 /// How long one turn of a request may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// As long as the server's limits say, by this machine's clock.
+    /// The turn lasts as long as the server's limits allow, by this machine's clock.
     Clock,
-    /// As much as it was once before.
+    /// The turn does the same work that it did when it was written down.
     Exactly(Work),
 }
 
-/// A turn that is waited for.
+/// A future that is ready when a turn begins.
 pub type Turn<'a> = Pin<Box<dyn Future<Output = Pace> + Send + 'a>>;
 
-/// Writes requests down, or has them run as they were written down. Requests and streams
-/// have numbers, which it gives out. All but [`Journal::turn`] must not block for long.
+/// Writes requests down, or replays them as they were written down. It numbers requests and
+/// streams. No method but [`Journal::turn`] may block for long.
 pub trait Journal: fmt::Debug + Send + Sync {
-    /// A client calls a method, given by its path, with an encoded message.
+    /// Records that a client calls a method, given by its path, with an encoded message. Returns
+    /// the number of the request.
     fn asked(&self, method: &'static str, message: &[u8]) -> u64;
 
-    /// A client sends an encoded message on a stream.
+    /// Records that a client sends an encoded message on a stream. Returns the number of the
+    /// request.
     fn said(&self, stream: u64, message: &[u8]) -> u64;
 
-    /// A request wants to use the device once more: waits until it may.
+    /// Waits until a request may use the device once more.
     fn turn(&self, request: u64) -> Turn<'_>;
 
-    /// A request has used the device at this time; called on the device's thread.
+    /// Records that a request has used the device at this time. The device's thread calls it.
     fn ran(&self, request: u64, now_ns: u64, work: Work);
 
-    /// A request is at its end; a hash of all that the client got.
+    /// Records that a request has ended, with a hash of everything that the client got.
     fn answered(&self, request: u64, answer: u64);
 
-    /// Nobody waits for a request's answer any more.
+    /// Records that nobody waits for a request's answer any more.
     fn left(&self, request: u64);
 
-    /// A client opens a StreamChannel.
+    /// Records that a client opens a StreamChannel. Returns the number of the stream.
     fn stream_opened(&self) -> u64;
 
-    /// A StreamChannel is at its end.
+    /// Records that a StreamChannel has ended.
     fn stream_ended(&self, stream: u64);
 }
 
-/// Nobody, or a journal.
+/// A journal, if one is kept.
 pub type MaybeJournal = Option<Arc<dyn Journal>>;
 
 /// The request that the present task works for.
@@ -86,7 +88,7 @@ pub fn current() -> Option<Call> {
     CALL.try_with(Clone::clone).ok()
 }
 
-/// A future that goes on working for the present request, whatever task it goes on in.
+/// Wraps a future so that it works for the present request, whatever task it runs in.
 pub async fn for_the_same<T>(call: Option<Call>, future: impl Future<Output = T>) -> T {
     match call {
         Some(call) => CALL.scope(call, future).await,
@@ -100,13 +102,13 @@ impl Call {
         self.journal.turn(self.number).await
     }
 
-    /// A turn is over.
+    /// Records that a turn is over.
     pub fn ran(&self, now_ns: u64, work: Work) {
         self.journal.ran(self.number, now_ns, work);
     }
 }
 
-/// What a client gets, as one number.
+/// A hash of everything that a client gets.
 #[derive(Default)]
 pub struct Answer(Xxh3Default);
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! P4Runtime 1.5 and the services of the traffic manager and of the process over
-//! gRPC, for devices that are reached through [`device::DeviceHandle`]s.
+//! The services that clients talk to over gRPC, for devices that are reached
+//! through [`device::DeviceHandle`]s.
+//!
+//! They are P4Runtime 1.5, `docsis.tm.v1.TrafficManager`,
+//! `docsis.mac.v1.UpstreamChannels` and `docsis.switch.v1.Switch`, which is about
+//! the whole process. [`Server`] offers all of them at one address.
 //!
 //! A write or a read is resolved to the program's dense ids on its own task,
 //! executed in short closures on the device's thread, and put into messages on

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a client wants to get back with an entity although the data plane has
-//! no use for it: opaque metadata, and the spelling of ports.
+//! Keeps what a client wants to get back with an entity although the data plane has no use for it:
+//! opaque metadata, and the form in which it wrote ports.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,7 +18,7 @@ pub struct EntryNote {
     pub metadata: Vec<u8>,
     /// The older form; 0 is unset.
     pub controller_metadata: u64,
-    /// Ports of a one-shot were given in the deprecated field `watch`.
+    /// Whether the client gave the ports of a one-shot in the deprecated field `watch`.
     pub numeric_ports: bool,
 }
 
@@ -26,7 +26,7 @@ const HAS_CONTROLLER_METADATA: u8 = 1;
 const HAS_NUMERIC_PORTS: u8 = 2;
 
 impl EntryNote {
-    /// As bytes that the entry keeps; nothing for most entries.
+    /// Packs the note into bytes that the entry keeps; most entries need none.
     pub fn pack(&self) -> Vec<u8> {
         if *self == EntryNote::default() {
             return Vec::new();
@@ -66,12 +66,12 @@ impl EntryNote {
     }
 }
 
-/// What belongs to a group of replicas or members.
+/// The notes of a group of replicas or members.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GroupNote {
     /// Any bytes; empty is unset.
     pub metadata: Vec<u8>,
-    /// Ports were given in the deprecated field, as numbers.
+    /// Whether the client gave ports as numbers, in the deprecated field.
     pub numeric_ports: bool,
 }
 

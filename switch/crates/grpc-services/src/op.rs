@@ -22,16 +22,16 @@ pub struct EntryOp {
     pub change: Change,
     pub table: TableId,
     pub key: EntryKey,
-    /// `None` when modifying: stays as it is.
+    /// `None` if the action of an entry that is modified stays as it is.
     pub action: Option<EntryAction>,
     pub options: EntryOptions,
-    /// `None`: stays as it is.
+    /// `None` if the counter stays as it is.
     pub counter: Option<CounterData>,
-    /// `None`: the table has none, or it stays as it is.
+    /// `None` if the table has no meters, or if the meter stays as it is.
     pub meter: Option<Option<MeterConfig>>,
-    /// The table is const: nothing but the direct resources may change.
+    /// Whether only the direct resources may change, because the table is const.
     pub only_resources: bool,
-    /// The most entries of a table that P4 gives entries which may change.
+    /// The most entries of the table, if P4 gives it entries that may change.
     pub preinitialized: Option<usize>,
 }
 
@@ -39,12 +39,12 @@ pub struct EntryOp {
 #[derive(Clone, Debug)]
 pub struct DefaultOp {
     pub table: TableId,
-    /// `None`: back to the one given in P4.
+    /// `None` if the table goes back to the action that P4 gives.
     pub action: Option<EntryAction>,
     pub note: EntryNote,
-    /// `None`: stays as it is.
+    /// `None` if the counter stays as it is.
     pub counter: Option<CounterData>,
-    /// `None`: the table has none, or it stays as it is.
+    /// `None` if the table has no meters, or if the meter stays as it is.
     pub meter: Option<Option<MeterConfig>>,
 }
 
@@ -53,13 +53,13 @@ pub struct DefaultOp {
 pub enum Op {
     Entry(Box<EntryOp>),
     Default(Box<DefaultOp>),
-    /// The counter of the entry with this key, or of the default entry. With `None` as data only
-    /// the entry's existence is checked.
+    /// Sets the counter of the entry with this key, or of the default entry. If the data is `None`,
+    /// it only checks that the entry exists.
     DirectCounter(Box<(TableId, Option<EntryKey>, Option<CounterData>)>),
     DirectMeter(Box<(TableId, Option<EntryKey>, Option<MeterConfig>)>),
-    /// Counted elsewhere, to be added to a direct counter.
+    /// Adds what was counted elsewhere to a direct counter.
     Recount(Box<(TableId, Option<EntryKey>, CounterData)>),
-    /// The counter in one cell, or in all.
+    /// Sets the counter in one cell, or in all cells.
     Counter(CounterId, Option<usize>, CounterData),
     Register(RegisterId, Option<usize>, u128),
     /// Several updates of one cell each.
@@ -71,15 +71,15 @@ pub enum Op {
     Multicast(Change, Box<(u32, Vec<Replica>, GroupNote)>),
     CloneSession(Change, Box<(u32, CloneSession, GroupNote)>),
     Digest(Change, Box<(DigestId, DigestConfig)>),
-    /// Cells from one on, one by one: undoes a write to many.
+    /// Sets consecutive cells to a value each, which undoes a write to all of an array.
     CounterCells(Box<(CounterId, usize, Vec<CounterData>)>),
     RegisterCells(Box<(RegisterId, usize, Vec<u128>)>),
     MeterCells(Box<(MeterId, usize, Vec<Option<MeterConfig>>)>),
-    /// Valid, and nothing to do.
+    /// Does nothing, because the update was valid and there is nothing to do.
     Nothing,
 }
 
-/// What updates are executed on.
+/// The parts of a device that updates change.
 pub struct Plant<'a> {
     pub now_ns: u64,
     pub pipeline: &'a mut Pipeline,
@@ -87,10 +87,10 @@ pub struct Plant<'a> {
 }
 
 impl Op {
-    /// Executes the update; on an error nothing was changed.
+    /// Executes the update. An error leaves everything as it was.
     ///
     /// # Errors
-    /// What the pipeline refuses.
+    /// The pipeline refuses the update.
     pub fn execute(&self, plant: &mut Plant<'_>) -> Result<(), Failure> {
         let pipeline = &mut *plant.pipeline;
         match self {
@@ -175,8 +175,8 @@ impl Op {
         Ok(())
     }
 
-    /// How many cells the update writes when it writes all of an array, which
-    /// can be done in parts; else 0.
+    /// How many cells the update writes, if it writes all cells of an array, so that it can be
+    /// executed in parts; otherwise 0.
     pub fn cells(&self, program: &Program) -> usize {
         let size = match self {
             Op::Counter(id, None, _) => program.counters().get(id.0 as usize).map(|a| a.size),
@@ -192,7 +192,7 @@ impl Op {
     /// How many of its [`Op::cells`] are written in one go.
     pub fn cells_at_once(&self) -> usize {
         match self {
-            // Larger, and with memory of their own.
+            // Meters are larger, and allocate memory.
             Op::Meter(_) => 256,
             _ => 1024,
         }
@@ -201,7 +201,7 @@ impl Op {
     /// Executes the update for some of its [`Op::cells`].
     ///
     /// # Errors
-    /// What the pipeline refuses.
+    /// The pipeline refuses the update.
     pub fn execute_cells(&self, range: Range<usize>, plant: &mut Plant<'_>) -> Result<(), Failure> {
         let pipeline = &mut *plant.pipeline;
         match self {
@@ -213,7 +213,8 @@ impl Op {
         Ok(())
     }
 
-    /// What packets have counted between two updates that export the same entry.
+    /// The operation that adds what packets have counted between two exports of the same entry, of
+    /// which `later` is the second; `None` if there is nothing to add.
     pub fn recount(&self, later: &Op) -> Option<Op> {
         let (table, key, before, after) = match (self, later) {
             (Op::Entry(a), Op::Entry(b)) => (a.table, Some(a.key.clone()), a.counter?, b.counter?),
@@ -227,8 +228,8 @@ impl Op {
         (more != CounterData::default()).then(|| Op::Recount(Box::new((table, key, more))))
     }
 
-    /// How many members or replicas the update writes at once. A value, which
-    /// may be several rows, is four.
+    /// How many members or replicas the update writes at once. A value of a value set counts as
+    /// four, because it may become several rows.
     pub fn members(&self) -> usize {
         match self {
             Op::Entry(op) => match &op.action {
@@ -243,7 +244,7 @@ impl Op {
         }
     }
 
-    /// How many updates of a client it is.
+    /// How many of the client's updates the operation stands for.
     pub fn updates(&self) -> usize {
         match self {
             Op::Run(run) => run.values.len(),
@@ -251,8 +252,8 @@ impl Op {
         }
     }
 
-    /// How much work the update is, in parts of about a microsecond; one that
-    /// writes [`Op::cells`] aside.
+    /// How much work the update is, in units of about a microsecond. An update that writes
+    /// [`Op::cells`] counts as if it wrote none of them.
     pub fn units(&self) -> usize {
         1 + match self {
             Op::Run(run) => run.values.len() / 64,
@@ -275,7 +276,8 @@ impl EntryOp {
             (Change::Insert, Some(action)) => {
                 pipeline.insert(plant.now_ns, table, key, action, &self.options)?;
                 if let Err(failure) = self.set_resources(pipeline) {
-                    // Checked before, so this is for what nobody thought of.
+                    // This was checked before, so the update fails only in a case that nobody
+                    // foresaw.
                     pipeline.delete(table, key)?;
                     return Err(failure);
                 }
@@ -302,7 +304,7 @@ impl EntryOp {
     fn set_resources(&self, pipeline: &mut Pipeline) -> Result<(), Failure> {
         let (table, key) = (self.table, Some(&self.key));
         if let Some(config) = self.meter {
-            // The same rates again leave what the meter has counted.
+            // Writing the same rates again must not reset what the meter has counted.
             if pipeline.direct_meter(table, key)? != config {
                 pipeline.set_direct_meter(table, key, config)?;
             }

@@ -17,38 +17,39 @@ use crate::process::Process;
 /// is fit for loopback, with the default [`Limits`].
 #[derive(Clone, Debug, Default)]
 pub struct ServerOptions {
-    /// TLS; `None` is plain HTTP/2.
+    /// The certificates of TLS; `None` for plain HTTP/2.
     pub tls: Option<TlsOptions>,
-    /// What clients may use up.
+    /// How much clients may use up.
     pub limits: Limits,
-    /// The process, for docsis.switch.v1.Switch; without it that is not served.
+    /// The process that docsis.switch.v1.Switch is about; without it that service is not there.
     pub process: Option<Arc<dyn Process>>,
-    /// What joins the devices, for docsis.mac.v1.UpstreamChannels; without it that is refused.
+    /// The plant that docsis.mac.v1.UpstreamChannels is about; without it that service refuses all
+    /// requests.
     pub plant: Option<PlantHandle>,
-    /// Writes down what clients ask of the device, of which there is to be one.
+    /// The journal that writes down what clients ask. With a journal there must be only one device.
     pub journal: MaybeJournal,
-    /// Threads for what takes long, so that it holds up no answer; `None`: it is done where the server
-    /// runs.
+    /// The threads that do long work, so that it delays no answer; `None` if the server's own
+    /// runtime does it.
     pub crew: Option<Handle>,
-    /// Counts the packet-ins, digests and idle timeouts that clients lost
-    /// because they did not keep up; shared with whoever shows it.
+    /// Counts the packet-ins, digests and idle timeouts that were dropped because a client did not
+    /// keep up.
     pub lost_messages: Arc<AtomicU64>,
 }
 
-/// The server's certificate, and whose certificates clients need. All in PEM.
+/// The server's certificate, and the authority that clients' certificates are checked with, as PEM.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TlsOptions {
     /// The certificate chain, the server's own first.
     pub cert: Vec<u8>,
     /// The private key of the first certificate.
     pub key: Vec<u8>,
-    /// Clients must show a certificate that one of these signed; `None` lets
-    /// any client in.
+    /// The authorities, one of which must have signed a client's certificate; `None` if clients
+    /// need no certificate.
     pub client_ca: Option<Vec<u8>>,
 }
 
 impl std::fmt::Debug for TlsOptions {
-    /// Without the key.
+    /// Leaves out the private key.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("TlsOptions")
             .field("client_ca", &self.client_ca.is_some())
@@ -56,7 +57,7 @@ impl std::fmt::Debug for TlsOptions {
     }
 }
 
-/// How long a client may take for TLS's handshake.
+/// How long the handshake of TLS may take.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
 impl TlsOptions {
@@ -89,8 +90,8 @@ impl TlsOptions {
     }
 }
 
-/// What clients may use up. What is past a limit is refused in words, mostly
-/// with RESOURCE_EXHAUSTED, and changes nothing.
+/// How much clients may use up. A request past a limit is refused with a sentence, mostly as
+/// RESOURCE_EXHAUSTED, and changes nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The longest message either way, bytes. P4Runtime asks for 4 MiB or
@@ -98,48 +99,49 @@ pub struct Limits {
     pub message_bytes: usize,
     /// The longest message on a stream, bytes: a packet-out, an arbitration, an acknowledgement.
     pub stream_message_bytes: usize,
-    /// Updates in one Write.
+    /// How many updates one Write may have.
     pub updates: usize,
     /// The longest update, or request of a Read, bytes.
     pub update_bytes: usize,
-    /// Updates in one Write with DATAPLANE_ATOMIC, or as much work: packets wait
-    /// for it.
+    /// How much work one Write with DATAPLANE_ATOMIC may be, counted in updates. It is limited
+    /// because packets wait for all of it.
     pub atomic_updates: usize,
-    /// Members of one group, replicas of one group or session, four times the
-    /// values of a value set: packets wait while it is written.
+    /// How many members a group, how many replicas a group or session, and four times how many
+    /// values a value set may have. It is limited because packets wait while one is written.
     pub members: usize,
-    /// How long one Write or Read may hold up packets at a time; so many
-    /// clients, so many times.
+    /// How long one Write or Read may hold up packets at a time. Several clients may do so one
+    /// after the other.
     pub slice: Duration,
-    /// Memory of what undoes one Write with ROLLBACK_ON_ERROR or DATAPLANE_ATOMIC, bytes.
+    /// The memory of the updates that undo one Write with ROLLBACK_ON_ERROR or DATAPLANE_ATOMIC,
+    /// bytes.
     pub undo_bytes: usize,
-    /// Memory of the updates that wait for the COMMIT of a saved pipeline, bytes.
+    /// The memory of the updates that wait for the COMMIT of a saved pipeline, bytes.
     pub saved_bytes: usize,
-    /// Cells that a Write without rollback may write by updates of whole arrays, if these are
-    /// several: others wait for their turn meanwhile.
+    /// How many cells the updates of whole arrays in one Write without rollback may write, if there
+    /// are several such updates. It is limited because other requests wait for all of them.
     pub cells: usize,
-    /// Requests in one Read.
+    /// How many requests one Read may have.
     pub requests: usize,
-    /// Memory of what a connection's client makes the server keep, bytes: its requests that are not
-    /// done and what they become, answers that it has not taken. What every connection has for itself,
+    /// The memory that each connection's client may always make the server keep, bytes: for its
+    /// unfinished requests, what they become, and answers that it has not taken.
     pub share: usize,
-    /// and what all have together beyond that; one connection gets three quarters of it at most,
-    /// in which its longest message is to find room.
+    /// The memory that all connections may take together beyond their shares, bytes. One connection
+    /// gets at most three quarters of it, so these must hold its longest message.
     pub pool: usize,
-    /// Connections at a time; more are closed at once.
+    /// How many connections there may be at a time. Further ones are closed at once.
     pub connections: usize,
-    /// StreamChannels at a time, over all devices and roles.
+    /// How many StreamChannels there may be at a time, of all devices and roles.
     pub streams: usize,
-    /// RPCs that one connection may have open.
+    /// How many RPCs one connection may have open.
     pub rpcs_per_connection: u32,
-    /// How long a message of a client may take to arrive, and its RPC to run.
+    /// How long a client's message may take to arrive, and how long its RPC may run.
     pub rpc_time: Duration,
-    /// Messages that wait for a client to read its stream.
+    /// How many messages may wait for a client to read its stream.
     pub queued_messages: usize,
-    /// Bytes of memory of such messages.
+    /// How many bytes of memory these messages may take.
     pub queued_bytes: usize,
-    /// How long a client may leave a full queue alone before its stream ends, and how long it
-    /// may take nothing of what it reads before that ends.
+    /// How long a client may leave its queue full before its stream is ended, and how long it may
+    /// take nothing of an answer before that is ended.
     pub stall: Duration,
 }
 

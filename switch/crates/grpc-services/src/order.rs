@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which Reads and Writes of a device run beside each other, and who is next.
+//! Decides which Reads and Writes of a device run beside each other, and which of those that wait
+//! is next.
 //!
-//! Each of them takes several closures on the device's thread. P4Runtime wants the same outcome as
-//! if they came one after the other (specification 1.5, "Batching and Ordering of Updates" and
-//! "Parallelism of Read and Write Requests"), so no Write may come between the closures of another request that uses the same objects. Requests whose objects differ do not
-//! wait for each other. Short ones go before long ones, of which one runs at a time, so that a control loop
-//! waits for one long request and not for a queue of them; a long one that many have overtaken has its turn.
+//! A request runs as several closures on the device's thread. P4Runtime asks for the outcome that
+//! one request after the other would have (specification 1.5, "Batching and Ordering of Updates"
+//! and "Parallelism of Read and Write Requests"). So no Write may run between the closures of
+//! another request that uses the same objects. Requests that use different objects do not wait for
+//! each other.
+//!
+//! Short requests go before long ones, and only one long request runs at a time. So a control loop
+//! waits for one long request at most, and never for a queue of them. A long request that
+//! [`OVERTAKEN`] short ones have overtaken is not overtaken again.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -15,29 +20,29 @@ use tokio::sync::oneshot;
 use crate::footprint::Footprint;
 use crate::pipeline_config::lock;
 
-/// So many short requests may overtake a long one.
+/// How many short requests may overtake a long one.
 const OVERTAKEN: u32 = 256;
 
-/// What a request wants to do.
+/// What a request is going to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wish {
-    /// The objects that it uses.
+    /// The objects that the request reads or writes.
     pub uses: Footprint,
-    /// It changes them.
+    /// Whether the request changes these objects.
     pub writes: bool,
-    /// It takes more than a slice or two of the device's thread.
+    /// Whether the request takes more than a slice or two of the device's thread.
     pub is_long: bool,
 }
 
 impl Wish {
-    /// To be beside nothing else.
+    /// The wish of a request that no other request may run beside.
     pub const ALONE: Self = Wish {
         uses: Footprint::ALL,
         writes: true,
         is_long: true,
     };
 
-    /// Whether two requests must not run beside each other because of what they use.
+    /// Whether the objects of two requests keep them from running beside each other.
     fn disturbs(&self, other: &Wish) -> bool {
         (self.writes || other.writes) && self.uses.meets(other.uses)
     }
@@ -53,7 +58,7 @@ struct Waiting {
 #[derive(Debug, Default)]
 struct State {
     running: Vec<(u64, Wish)>,
-    /// In the order in which they came.
+    /// The requests that wait, the oldest first.
     waiting: VecDeque<Waiting>,
     next: u64,
 }
@@ -64,7 +69,7 @@ pub struct Order {
     state: Arc<Mutex<State>>,
 }
 
-/// A request runs as long as this is there.
+/// The permission to run. The request is over when its permission is dropped.
 #[derive(Debug)]
 pub struct Entered {
     state: Arc<Mutex<State>>,
@@ -83,7 +88,7 @@ impl Order {
         admit(&self.state);
         match entered.await {
             Ok(entered) => entered,
-            // Nobody drops the other end but by entering.
+            // `admit` sends on the other end before it drops it, so this cannot happen.
             Err(_) => std::future::pending().await,
         }
     }
@@ -98,7 +103,7 @@ impl Drop for Entered {
     }
 }
 
-/// Lets all enter that may.
+/// Admits every request that may run now.
 fn admit(state: &Arc<Mutex<State>>) {
     loop {
         let next = lock(state).take_next();
@@ -106,13 +111,14 @@ fn admit(state: &Arc<Mutex<State>>) {
             return;
         };
         let state = Arc::clone(state);
-        // Who does not wait any more gives the place back by dropping it.
+        // If the request has stopped waiting, sending fails and drops the permission, which frees
+        // its place.
         let _ = enter.send(Entered { state, number });
     }
 }
 
 impl State {
-    /// Takes the next one that may run out of those that wait.
+    /// Removes the next request that may run from those that wait.
     fn take_next(&mut self) -> Option<(u64, oneshot::Sender<Entered>)> {
         self.waiting.retain(|waiting| !waiting.enter.is_closed());
         let at = self.next_place()?;
@@ -128,8 +134,10 @@ impl State {
         Some((self.next, enter))
     }
 
+    /// The place in [`Self::waiting`] of the request that is next, if one may run now.
     fn next_place(&self) -> Option<usize> {
-        // Those that are not overtaken any more, in their order.
+        // The earlier requests that a later one must not disturb: all but the long requests that
+        // may still be overtaken.
         let mut ahead: Vec<&Wish> = Vec::new();
         for (at, waiting) in self.waiting.iter().enumerate() {
             let wish = &waiting.wish;
@@ -187,7 +195,7 @@ mod tests {
         }
     }
 
-    /// Begins to wait; what entered at once.
+    /// Begins to wait, and returns the permission if the request may run at once.
     fn ask(order: &Order, wish: Wish) -> (Waits<'_>, Option<Entered>) {
         let mut waits: Waits<'_> = Box::pin(order.enter(wish));
         let entered = poll(&mut waits);
@@ -267,7 +275,7 @@ mod tests {
         assert!(first.is_some() && none.is_none());
         drop(waits);
         assert!(ask(&order, READ).1.is_some());
-        // One that was let in and did not notice.
+        // This request was admitted, and stopped waiting before it noticed.
         let (waits, none) = ask(&order, WRITE);
         assert!(none.is_none());
         drop(first);
@@ -282,7 +290,7 @@ mod tests {
     }
 
     impl Crowd<'_> {
-        /// Lets in who may; no two that run disturb each other.
+        /// Admits the requests that may run, and checks that no two of them disturb each other.
         fn look(&mut self) {
             let mut at = 0;
             while at < self.waiting.len() {
@@ -301,7 +309,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes and goes, nobody is disturbed, and in the end all have run.
+        /// Requests that come and end in any order never disturb each other, and all of them run.
         #[test]
         fn nobody_is_disturbed_and_everybody_runs(
             steps in prop::collection::vec((0u8..8, 0usize..6), 1..200),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The way to one client's stream: a bounded queue of messages, bounded in bytes,
-//! too. Nobody ever waits for a client: what does not fit is lost, and a client
-//! that leaves its queue full for long is cut off.
+//! The way to one client's stream is a queue that is bounded in messages and in bytes. Nobody ever
+//! waits for a client: a message that does not fit is dropped, and the stream of a client that
+//! leaves its queue full for long is ended.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,10 +21,10 @@ use crate::proto::p4::v1 as p4;
 use crate::proto::p4::v1::stream_error::Details;
 use crate::proto::p4::v1::stream_message_response::Update;
 
-/// What the server sends on a stream.
+/// A message that the server sends on a stream.
 pub type Outbound = Result<p4::StreamMessageResponse, Status>;
 
-/// Places in a queue that events leave to arbitration and errors, as a part of all.
+/// The part of a queue's places, one in so many, that events leave to arbitration and errors.
 const RESERVED: usize = 16;
 
 /// The sending end.
@@ -39,21 +39,21 @@ struct State {
     /// Ends the stream of a client that does not read.
     evict: Notify,
     bytes: AtomicUsize,
-    /// The same bytes, of the connection's; `None` for a client in this process.
+    /// The connection's charge for the same bytes; `None` for a client in this process.
     charge: Option<Mutex<Charge>>,
     limits: Limits,
-    /// Since when nothing has fitted.
+    /// The time since which no message has fitted.
     full_since: Mutex<Option<Instant>>,
 }
 
-/// The receiving end: gRPC takes messages from here as the client reads.
+/// The receiving end, from which gRPC takes messages as the client reads.
 #[derive(Debug)]
 pub struct Outgoing {
     queue: mpsc::Receiver<(usize, Outbound)>,
     state: Arc<State>,
 }
 
-/// Both ends of the way to a client, whose messages are charged to its account as long as they wait.
+/// Makes both ends of the way to a client. Messages that wait are charged to the client's account.
 pub fn channel(limits: &Limits, account: Option<&Arc<Account>>) -> (ClientLink, Outgoing) {
     let (sender, receiver) = mpsc::channel(limits.queued_messages.max(RESERVED));
     let state = Arc::new(State {
@@ -75,7 +75,7 @@ pub fn channel(limits: &Limits, account: Option<&Arc<Account>>) -> (ClientLink, 
 }
 
 impl ClientLink {
-    /// A packet-in, a list of digests, idle timeouts; false: lost.
+    /// Sends a packet-in, a list of digests or idle timeouts. Returns false if it was dropped.
     #[must_use]
     pub fn event(&self, update: Update) -> bool {
         let has_room = self.queue.capacity() > self.queue.max_capacity() / RESERVED;
@@ -89,12 +89,12 @@ impl ClientLink {
         sent
     }
 
-    /// An error; the first to be left out for a client that is slow.
+    /// Sends an error. For a slow client, errors are dropped first.
     pub fn error(&self, error: p4::StreamError) {
         let _ = self.send(Update::Error(error));
     }
 
-    /// What a client must know: it is cut off if it cannot be told.
+    /// Sends something that the client must know. If it does not fit, the stream is ended.
     pub fn arbitration(&self, update: p4::MasterArbitrationUpdate) {
         if !self.send(Update::Arbitration(update)) {
             self.state.evict.notify_one();
@@ -116,7 +116,7 @@ impl ClientLink {
         true
     }
 
-    /// The last that a client hears, if it reads that soon.
+    /// Sends the last message of a stream, which the client gets if it reads soon enough.
     pub async fn farewell(&self, status: Status, patience: Duration) {
         let _ = self.queue.send_timeout((0, Err(status)), patience).await;
     }
@@ -126,14 +126,14 @@ impl ClientLink {
         self.queue.closed().await;
     }
 
-    /// Ready when the client is to be cut off.
+    /// Ready when the client's stream is to be ended.
     pub async fn evicted(&self) {
         self.state.evict.notified().await;
     }
 }
 
 impl State {
-    /// Takes room for a message, if there is any.
+    /// Takes room for a message. Returns false if there is none.
     fn take(&self, size: usize) -> bool {
         if self.bytes.fetch_add(size, Ordering::Relaxed) + size <= self.limits.queued_bytes {
             let charge = self.charge.as_ref();
@@ -153,17 +153,17 @@ impl State {
     }
 }
 
-/// The memory that a message takes as long as it waits, bytes. Where a message is made of many
-/// small ones, each of those is some tens of times as large as on the wire.
+/// The memory that a message takes while it waits, bytes. A message that consists of many small
+/// ones takes some tens of times as many bytes in memory as on the wire.
 fn memory(message: &p4::StreamMessageResponse) -> usize {
-    /// A small message within another, with its allocations.
+    /// The bytes of a small message within another one, with its allocations.
     const PART: usize = 128;
     let parts = match &message.update {
         Some(Update::Packet(packet)) => packet.metadata.len(),
         Some(Update::Digest(list)) => list.data.iter().map(data_parts).sum(),
         Some(Update::IdleTimeoutNotification(expired)) => {
             let entries = expired.table_entry.iter();
-            // A match is two, an action some more.
+            // A match counts as two small messages, and an action as some more.
             entries
                 .map(|entry| 8 + 2 * entry.r#match.len() + action_parts(entry))
                 .sum()
@@ -253,7 +253,7 @@ mod tests {
         let sent = (0..100).filter(|_| link.event(packet(1000))).count();
         assert!((8..=11).contains(&sent), "bytes are bounded, too: {sent}");
         assert!(!link.event(packet(20_000)));
-        // Small on the wire, large in memory.
+        // This message is small on the wire and large in memory.
         let digests = Update::Digest(p4::DigestList {
             data: vec![p4::P4Data::default(); 100],
             ..Default::default()

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What has been made for a connection's client and not been sent yet. HTTP/2 takes all that the
-//! client's window lets it take, 400 KB of each RPC, whether or not the client reads its socket. So
-//! an RPC makes the next piece of its answer when the one before it is sent, unless that is short, and
-//! each byte is charged to the connection until it is. Where the connection has no room, one piece at a
-//! time is on its way.
+//! The answers of a connection that have been encoded and not yet been sent.
+//!
+//! HTTP/2 takes as many bytes as the client's window allows, 400 KB of each RPC, even if the client
+//! does not read its socket. So an RPC encodes the next piece of its answer only when the piece
+//! before it has been sent, unless that one is short. Each byte is charged to the connection until
+//! it has been sent. A connection that has no room left sends one piece at a time.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,12 +19,13 @@ use tonic::body::Body;
 use crate::budget::Charge;
 use crate::pipeline_config::lock;
 
-/// So few bytes do not hold up the next piece of their RPC, which most of the time is its status.
+/// An RPC encodes its next piece, which is most of the time its status, while at most this many
+/// bytes of the pieces before it are unsent.
 const LITTLE: usize = 8 << 10;
-/// Bytes that a piece may have, as a rule.
+/// The length that a piece rarely exceeds, bytes.
 const PIECE: usize = 128 << 10;
 
-/// A connection's answers on their way.
+/// The unsent answers of one connection.
 #[derive(Debug)]
 pub struct Outbox {
     state: Mutex<State>,
@@ -31,14 +33,14 @@ pub struct Outbox {
 
 #[derive(Debug)]
 struct State {
-    /// What waits.
+    /// The unsent bytes of all RPCs.
     charge: Charge,
-    /// Who has more.
+    /// The RPCs that wait for room for their next piece.
     more: Vec<Waker>,
 }
 
 impl Outbox {
-    /// An empty one; what waits is added to the charge.
+    /// An empty outbox, which adds unsent bytes to the charge.
     pub fn new(charge: Charge) -> Arc<Self> {
         let state = Mutex::new(State {
             charge,
@@ -47,7 +49,7 @@ impl Outbox {
         Arc::new(Self { state })
     }
 
-    /// Ready when an RPC, of which so many bytes wait, may make another piece.
+    /// Ready when an RPC, of which `own` bytes are unsent, may encode another piece.
     fn poll_room(&self, own: &AtomicUsize, context: &mut Context<'_>) -> Poll<()> {
         let mut state = lock(&self.state);
         let is_little = own.load(Ordering::Relaxed) <= LITTLE;
@@ -60,7 +62,7 @@ impl Outbox {
         Poll::Pending
     }
 
-    /// Bytes that count until the last copy of them is dropped.
+    /// Charges bytes until the last copy of them is dropped.
     fn counted(self: &Arc<Self>, own: &Arc<AtomicUsize>, bytes: Bytes) -> Bytes {
         if bytes.is_empty() {
             return bytes;
@@ -83,7 +85,7 @@ impl Outbox {
 
 struct Unsent {
     bytes: Bytes,
-    /// What its RPC has on its way.
+    /// The unsent bytes of the RPC.
     own: Arc<AtomicUsize>,
     outbox: Arc<Outbox>,
 }
@@ -101,15 +103,16 @@ impl Drop for Unsent {
     }
 }
 
-/// An answer's body that goes through an outbox.
+/// The body of an answer that goes through an outbox.
 pub struct Sending {
     body: Body,
-    /// Bytes that wait.
+    /// The unsent bytes of the RPC.
     own: Arc<AtomicUsize>,
     outbox: Arc<Outbox>,
 }
 
 impl Sending {
+    /// Sends `body` through `outbox`.
     pub fn new(body: Body, outbox: Arc<Outbox>) -> Self {
         let own = Arc::default();
         Self { body, own, outbox }
@@ -195,7 +198,7 @@ mod tests {
         assert!(outbox.poll_room(&other, &mut context).is_ready());
         let _sent = outbox.counted(&one, Bytes::from(vec![7; 1000]));
         drop(kept);
-        // Little waits, and a piece might be as long as all that is left.
+        // Few bytes are unsent, but the next piece might need all the room that is left.
         assert!(outbox.poll_room(&other, &mut context).is_pending());
     }
 }

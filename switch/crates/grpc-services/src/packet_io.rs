@@ -102,7 +102,7 @@ impl HeaderLayout {
                 .map_err(|error| Failure::invalid(format!("{}: the value {error}", place())))?;
             bits.write(value, field.width, &mut bytes);
         }
-        // Each field once, so any more are unknown ones.
+        // Each field was found once, so any further metadata are unknown.
         if packet.metadata.len() > self.fields.len() {
             let known = |id| self.fields.iter().any(|field| field.id == id);
             let unknown = packet
@@ -118,8 +118,8 @@ impl HeaderLayout {
         Ok(bytes)
     }
 
-    /// Takes the header off a frame from the CPU port; `None` when the frame
-    /// is shorter than the header.
+    /// Splits the header off a frame from the CPU port; `None` if the frame is shorter than the
+    /// header.
     pub fn unpack(&self, frame: Vec<u8>) -> Option<p4::PacketIn> {
         if frame.len() < self.len {
             return None;
@@ -145,7 +145,7 @@ impl HeaderLayout {
 #[derive(Default)]
 struct BitWriter {
     pending: u8,
-    /// Bits in `pending`, below 8.
+    /// How many bits `pending` has, below 8.
     count: u16,
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Pauses in what is long on gRPC's only worker, in which it answers others.
+//! Pauses in long work, in which its thread answers other clients.
 
-/// Work between two pauses: each item is one, and one more for so many bytes. Some 100 us.
+/// The work between two pauses, which takes some 100 us. Each item counts as one, and its bytes
+/// count in addition.
 const WORK: usize = 128;
 const BYTES: usize = 256;
 
@@ -12,7 +13,7 @@ pub struct Pause {
 }
 
 impl Pause {
-    /// After, or before, an item of so many bytes.
+    /// Counts an item of so many bytes, and pauses if it is time to.
     pub async fn after(&mut self, bytes: usize) {
         self.done += 1 + bytes / BYTES;
         if self.done >= WORK {

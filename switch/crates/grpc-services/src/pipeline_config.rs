@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A forwarding pipeline config that was verified, and its state besides that
-//! of the device.
+//! A forwarding pipeline config that was verified, with that part of its state that the device does
+//! not hold.
 
 use std::sync::{Arc, Mutex};
 
@@ -19,14 +19,14 @@ use crate::schema::Schema;
 pub struct PipelineConfig {
     pub(crate) program: Arc<Program>,
     pub(crate) schema: Schema,
-    /// As the client gave it.
+    /// The config as the client gave it.
     pub(crate) config: p4::ForwardingPipelineConfig,
     pub(crate) notes: Mutex<Notes>,
 }
 
 impl PipelineConfig {
-    /// For a device that was started with a pipeline: `program` was loaded
-    /// from `json`, and `info` should describe it.
+    /// The config of a device that was started with a pipeline: `program` was loaded from `json`,
+    /// and `info` should describe it.
     ///
     /// # Errors
     /// P4Info and program disagree; the sentence names the object.
@@ -45,7 +45,7 @@ impl PipelineConfig {
         })
     }
 
-    /// Verifies what a client sent. Takes a while: not for an async task.
+    /// Verifies the config that a client sent. This takes long, so an async task must not call it.
     pub(crate) fn verify(
         config: p4::ForwardingPipelineConfig,
         load: &LoadOptions,
@@ -73,7 +73,7 @@ impl PipelineConfig {
     }
 }
 
-/// Locks a mutex whose data are valid at any moment, a panic included.
+/// Locks a mutex whose data are always valid, even if a thread panicked while it held the lock.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex
         .lock()

@@ -8,18 +8,18 @@ use v1model::Program;
 
 use crate::proto::docsis::switch::v1 as switch;
 
-/// What the process around the server tells and lets do.
+/// The process around the server, as far as clients may look at it and change it.
 pub trait Process: fmt::Debug + Send + Sync {
-    /// Name, version, time, memory; of devices their ids, and of their ports
-    /// the interfaces.
+    /// The name, version, time and memory of the process, the ids of its devices, and the
+    /// interfaces of their ports.
     fn info(&self) -> switch::GetInfoResponse;
     /// The file that a program was loaded from; `None` when clients pushed it.
     fn program_file(&self, program: &Arc<Program>) -> Option<String>;
-    /// How much is logged.
+    /// The log level.
     fn log_level(&self) -> switch::LogLevel;
-    /// Logs as much from now on; never [`switch::LogLevel::Unspecified`].
+    /// Sets the log level, which is never [`switch::LogLevel::Unspecified`].
     ///
     /// # Errors
-    /// One sentence: why that is not possible.
+    /// One sentence that says why that is not possible.
     fn set_log_level(&self, level: switch::LogLevel) -> Result<(), String>;
 }

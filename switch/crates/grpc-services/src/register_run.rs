@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Updates of a register's cells, one behind the other, as one operation: a
-//! control loop writes a value for every service flow.
+//! Updates of consecutive cells of a register, executed as one operation. Control loops need this,
+//! because they write a value for every service flow.
 
 use v1model::RegisterId;
 
-/// Cells of a run, at most: a run is written in one go.
+/// The most cells of a run. It is limited because a run is written in one go.
 pub const LONGEST: usize = 1024;
 
-/// Values for cells from `first` on, which were checked.
+/// The checked values of consecutive cells, which begin at `first`.
 #[derive(Clone, Debug)]
 pub struct RegisterRun {
     pub register: RegisterId,
@@ -16,7 +16,7 @@ pub struct RegisterRun {
 }
 
 impl RegisterRun {
-    /// Takes an update in; whether it goes on where the run ends.
+    /// Appends an update if its cell is the next one, and returns whether it did.
     pub fn extend(&mut self, register: RegisterId, index: usize, value: u128) -> bool {
         let goes_on = self.register == register
             && self.first + self.values.len() == index

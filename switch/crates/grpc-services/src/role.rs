@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a role may do (P4Runtime specification 1.5, section 5.2): all of the pipeline, or what
-//! its configuration says. That is an `Any`, of which Stratum's `stratum.P4RoleConfig`
-//! (`public/proto/p4_role_config.proto`) is the one that clients send.
+//! Decides what a role may do (P4Runtime specification 1.5, section 5.2): everything, or what its
+//! configuration says. The configuration is an `Any`, in which clients send Stratum's
+//! `stratum.P4RoleConfig` (`public/proto/p4_role_config.proto`).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::proto::p4::v1::entity::Entity;
 const NAME_BYTES: usize = 256;
 /// The longest configuration of a role, bytes: a few thousand ids.
 const CONFIG_BYTES: usize = 16 << 10;
-/// What the `Any` is to have, behind the host.
+/// The type that the `Any` must have, behind the host.
 const CONFIG_TYPE: &str = "stratum.P4RoleConfig";
 
 /// Stratum's message.
@@ -48,7 +48,7 @@ struct PacketFilter {
 /// What a role with a configuration may do.
 #[derive(Debug, PartialEq)]
 pub struct Access {
-    /// As the client gave it: others are told so.
+    /// The configuration as the client gave it, which other clients are told.
     given: Any,
     exclusive: BTreeSet<u32>,
     shared: BTreeSet<u32>,
@@ -57,11 +57,11 @@ pub struct Access {
     can_push_pipeline: bool,
 }
 
-/// The role that an arbitration update is for, and its configuration.
+/// Reads the name and the configuration of the role that an arbitration update is for.
 ///
 /// # Errors
-/// INVALID_ARGUMENT: the role is given by the number that P4Runtime 1.2 used, its name or its
-/// configuration is too long, or the configuration is none that we know.
+/// INVALID_ARGUMENT if the role is given by a number, as in P4Runtime 1.2, if its name or its
+/// configuration is too long, or if the configuration has an unknown type.
 pub fn named(update: &p4::MasterArbitrationUpdate) -> Result<(&str, Option<Arc<Access>>), Failure> {
     let Some(role) = &update.role else {
         return Ok(("", None));
@@ -115,7 +115,7 @@ impl Access {
         &self.given
     }
 
-    /// An object that one of the two may have for itself alone and the other may write, too.
+    /// An object that both roles may write although one of them has it for itself alone.
     pub fn conflict(&self, other: &Access) -> Option<u32> {
         let taken = |own: &Access, theirs: &Access| {
             let mut own = own.exclusive.iter();
@@ -125,9 +125,11 @@ impl Access {
         taken(self, other).or_else(|| taken(other, self))
     }
 
+    /// Checks that the role may write an object, given by its id in P4Info. The packet replication
+    /// engine has no id, so no role with a configuration may write it, as in Stratum.
+    ///
     /// # Errors
-    /// PERMISSION_DENIED: the role may not write this object, by P4Info's id; what has none (the
-    /// packet replication engine) is nobody's with a configuration, as in Stratum.
+    /// PERMISSION_DENIED if it may not.
     pub fn write(&self, id: Option<u32>) -> Result<(), Failure> {
         match id {
             Some(id) if self.exclusive.contains(&id) || self.shared.contains(&id) => Ok(()),
@@ -163,7 +165,7 @@ impl Access {
     }
 }
 
-/// The object that an update is for, by P4Info's id; none where such objects have no ids.
+/// The id in P4Info of the object that an update is for; `None` for kinds of objects without ids.
 pub fn object(update: &p4::Update) -> Option<u32> {
     let table = |entry: &Option<p4::TableEntry>| entry.as_ref().map(|entry| entry.table_id);
     match update.entity.as_ref()?.entity.as_ref()? {

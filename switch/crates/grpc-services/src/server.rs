@@ -35,16 +35,16 @@ use crate::wire::rpc::p4_runtime_server::P4RuntimeServer;
 
 /// How long RPCs may take to end after a shutdown.
 const GRACE: Duration = Duration::from_secs(1);
-/// Bytes of a request that may be on their way before we take any: a control
-/// loop's batch, so that its client need not wait for us in the middle. What nobody has looked at is
-/// not charged, so all connections together must not have much of it.
+/// How many bytes of a request a client may send before the server takes any of them. A control
+/// loop's batch fits, so that its client does not have to wait in the middle. These bytes are not
+/// charged, so all connections together must not have many of them.
 const WINDOW: u32 = 128 << 10;
-/// Bytes of a request's metadata.
+/// The longest metadata of a request, bytes.
 const METADATA: u32 = 8 << 10;
-/// Bytes of a request of the services beside P4Runtime.
+/// The longest request of the services other than P4Runtime, bytes.
 const SMALL_MESSAGE: usize = 1 << 20;
-/// A connection without a sign of life for that long is asked for one, and
-/// closed after as long again: its client is no primary any more.
+/// A connection on which nothing has arrived for this long is pinged, and closed if nothing arrives
+/// for as long again. A client that is gone must not stay primary.
 const KEEP_ALIVE: Duration = Duration::from_secs(20);
 
 /// A device to be served.
@@ -52,10 +52,10 @@ const KEEP_ALIVE: Duration = Duration::from_secs(20);
 pub struct ServedDevice {
     /// The way to the device's thread.
     pub handle: DeviceHandle,
-    /// What the device tells: packet-ins, digests, idle timeouts.
+    /// The packet-ins, digests and idle timeouts that the device sends.
     pub events: Events,
-    /// What the device runs already; `None` when that has no P4Info, and then
-    /// clients must set a pipeline before they read or write.
+    /// The pipeline that the device runs already; `None` if it has no P4Info. Clients must then set
+    /// a pipeline before they read or write.
     pub pipeline: Option<PipelineConfig>,
 }
 
@@ -110,8 +110,7 @@ impl fmt::Display for ServerError {
 
 impl std::error::Error for ServerError {}
 
-/// P4Runtime and the services of the traffic manager and of the process on one
-/// address.
+/// All services at one address.
 #[derive(Debug)]
 pub struct Server {
     builder: tonic::transport::Server,
@@ -268,17 +267,17 @@ impl Server {
             result = &mut serving => return result.map_err(ServerError::Serve),
             () = shutdown => {}
         }
-        // Nobody listens any more where all streams are gone.
+        // Sending fails if there are no streams any more, and then there is nothing to end.
         let _ = ending.send(true);
         match tokio::time::timeout(GRACE, serving).await {
             Ok(result) => result.map_err(ServerError::Serve),
-            // A client that keeps its connection open does not hold the switch.
+            // A client that keeps its connection open must not keep the switch from ending.
             Err(_) => Ok(()),
         }
     }
 }
 
-/// An error with what caused it: tonic says but "transport error".
+/// The words of an error and of its causes, because tonic's own are only "transport error".
 fn with_cause(error: &dyn std::error::Error) -> String {
     let mut words = error.to_string();
     let mut cause = error.source();

@@ -24,7 +24,7 @@ use crate::wire::{Encoded, ReadRequest, WriteRequest, config_memory};
 /// The version of the P4Runtime specification that is implemented.
 const API_VERSION: &str = "1.5.0";
 
-/// Paths of methods that are written down.
+/// The paths of the methods that a journal writes down.
 pub mod method {
     pub const WRITE: &str = "/p4.v1.P4Runtime/Write";
     pub const READ: &str = "/p4.v1.P4Runtime/Read";
@@ -38,26 +38,27 @@ pub mod method {
 #[derive(Clone, Debug)]
 pub struct Service {
     pub targets: Arc<Targets>,
-    /// Becomes true when the server ends: streams do not end by themselves.
+    /// Becomes true when the server ends, because streams do not end by themselves.
     pub shutdown: watch::Receiver<bool>,
     pub limits: Limits,
-    /// Places for streams.
+    /// Limits how many streams there are.
     pub streams: Arc<Semaphore>,
     /// Writes requests down.
     pub journal: MaybeJournal,
-    /// Does what takes long.
+    /// Does the work that takes long.
     pub crew: Crew,
 }
 
-/// Requests of up to so many bytes are taken apart where they arrive; that takes 100 us at the most.
+/// A request of at most this many bytes is decoded by the thread that receives it, which takes 100
+/// us at most.
 const SHORT: usize = 8 << 10;
 
 impl Service {
-    /// Does what a request asks for: where it arrived, or if it is long where it holds up nobody, one
-    /// at a time for each connection.
+    /// Does the work of a request of so many bytes. A short request is done on the thread that
+    /// received it; a long one is done by the crew, one at a time for each connection.
     ///
     /// # Errors
-    /// UNAVAILABLE: the server ends. The work's.
+    /// Those of the work; UNAVAILABLE if the server ends.
     async fn work<T: Send + 'static>(
         &self,
         bytes: usize,
@@ -92,10 +93,11 @@ impl Service {
         self.work(bytes, client.as_ref(), read).await
     }
 
-    /// The request's message, if it is as it should be; it is taken apart where that holds up nobody.
+    /// Decodes a request on a thread of the crew, because that may take long.
     ///
     /// # Errors
-    /// INTERNAL: the bytes are no such message. RESOURCE_EXHAUSTED: it would become too much.
+    /// INTERNAL if the bytes are no such message, RESOURCE_EXHAUSTED if the message would take too
+    /// much memory.
     async fn config_request(
         &self,
         request: Encoded,
@@ -128,7 +130,7 @@ impl P4Runtime for Service {
             let write = async move {
                 let request = WriteRequest::decode(request)?;
                 let target = Arc::clone(targets.find(request.head.device_id)?);
-                // Once begun, it is not left half done, whatever becomes of the client.
+                // A write that has begun is finished even if its client goes away.
                 Finished::new(async move { target.write(&request, asking).await }).await
             };
             self.work(bytes, client.as_ref(), write).await?;
@@ -172,7 +174,8 @@ impl P4Runtime for Service {
         let message = request.0.clone();
         let turn = client.map(|client| client.turns.load);
         let set = async {
-            // One of each connection waits, so that nobody waits behind all of another's.
+            // Only one request of each connection waits for the loader, so that no connection waits
+            // behind all requests of another one.
             let turn = match turn {
                 Some(turn) => Some(turn.next().await),
                 None => None,
@@ -208,7 +211,7 @@ impl P4Runtime for Service {
             let Some(client) = client else {
                 return Ok(Response::new(Encoded(encoded(&response))));
             };
-            // What waits for the client is its own.
+            // The answer is charged to the client while it waits for it.
             let mut charge = client.account.charge(Purpose::Answers);
             charge.add(response.encoded_len())?;
             let bytes = self.crew.run(async move { encoded(&response) }).await?;

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How long one closure may hold the device's thread. Packets wait meanwhile,
-//! so a request is as many closures as it takes, between which they go on.
+//! A slice limits how long one closure may hold the device's thread. Packets wait meanwhile, so a
+//! request runs as several closures, between which packets go on.
 
 use std::time::{Duration, Instant};
 
 use crate::journal::{Pace, Work};
 
-/// Units of work, each of about a microsecond or less, between two looks at the
-/// clock: an update, or an entry that is read.
+/// How many units of work are done between two looks at the clock. A unit is about a microsecond or
+/// less: an update, or an entry that is read.
 pub const STRIDE: usize = 16;
 
 /// The time of one closure.
 #[derive(Debug)]
 pub struct Slice {
     start: Instant,
-    /// `None`: as long as it takes.
+    /// `None` if the slice lasts until the work is done.
     length: Option<Duration>,
-    /// Units since the last look at the clock.
+    /// How many units have been done since the last look at the clock.
     units: usize,
     done: Work,
-    /// What is done instead of looking at the clock.
+    /// The work after which the slice ends, if it does not end by the clock.
     exactly: Option<Work>,
 }
 
@@ -35,7 +35,7 @@ impl Slice {
         }
     }
 
-    /// A slice that begins now, or one that ends where another did.
+    /// A slice that begins now, and ends by the clock or after the same work as another slice.
     pub fn paced(length: Option<Duration>, pace: Pace) -> Self {
         Slice {
             exactly: match pace {
@@ -46,17 +46,17 @@ impl Slice {
         }
     }
 
-    /// What was done within it.
+    /// The work that was done in the slice.
     pub fn done(&self) -> Work {
         self.done
     }
 
-    /// For work that nobody waits for.
+    /// A slice without an end, for work that nobody waits for.
     pub fn endless() -> Self {
         Slice::new(None)
     }
 
-    /// Counts work that was done; whether there is time for more.
+    /// Counts work that was done, and returns whether there is time for more.
     pub fn spend(&mut self, units: usize) -> bool {
         self.done.units += units as u64;
         let goes_on = match self.exactly {

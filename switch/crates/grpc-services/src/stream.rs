@@ -19,7 +19,7 @@ use crate::role;
 use crate::target::Target;
 use crate::targets::Targets;
 
-/// How long the last status of a stream may wait for a client that does not read.
+/// How long the last status of a stream waits for a client that does not read.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 static NEXT_CLIENT: AtomicU64 = AtomicU64::new(1);
@@ -28,7 +28,7 @@ static NEXT_CLIENT: AtomicU64 = AtomicU64::new(1);
 pub struct Session {
     id: ClientId,
     link: ClientLink,
-    /// Where what the client says is written down, and the stream's number there.
+    /// The journal that writes down the client's messages, and the stream's number in it.
     journal: Option<(Arc<dyn Journal>, u64)>,
     place: Option<(Arc<Target>, String)>,
 }
@@ -59,7 +59,7 @@ pub async fn serve(
                         break Some(failure.into());
                     }
                 }
-                // A message that finds no room, or does not arrive in time.
+                // There is no room for a message, or it did not arrive in time.
                 Err(status)
                     if matches!(
                         status.code(),
@@ -85,7 +85,7 @@ async fn ended(shutdown: &mut watch::Receiver<bool>) {
 }
 
 impl Session {
-    /// A client's that has not said anything yet.
+    /// The state of a stream on which the client has not sent anything yet.
     pub fn new(link: ClientLink, journal: MaybeJournal) -> Self {
         Session {
             id: ClientId(NEXT_CLIENT.fetch_add(1, Ordering::Relaxed)),
@@ -98,7 +98,7 @@ impl Session {
         }
     }
 
-    /// The client has gone.
+    /// Ends the stream of a client that has gone.
     pub fn end(&mut self) {
         if let Some((target, role)) = self.place.take() {
             target.disconnect(self.id, &role);
@@ -108,10 +108,10 @@ impl Session {
         }
     }
 
-    /// A message of the client.
+    /// Handles a message of the client.
     ///
     /// # Errors
-    /// What ends the stream.
+    /// The status that ends the stream.
     pub async fn receive(
         &mut self,
         targets: &Targets,

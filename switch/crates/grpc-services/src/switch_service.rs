@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The gRPC service docsis.switch.v1.Switch: counters from the devices, the
-//! rest from the process around the server.
+//! The gRPC service docsis.switch.v1.Switch. The devices tell the counters, and the process around
+//! the server tells everything else.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,12 +21,12 @@ use crate::trace_feed::{self, Feed};
 pub struct SwitchService {
     pub targets: Arc<Targets>,
     pub process: Arc<dyn Process>,
-    /// Messages that slow clients lost.
+    /// How many messages were dropped because clients were slow.
     pub lost: Arc<AtomicU64>,
 }
 
 impl SwitchService {
-    /// That device, or all.
+    /// The device with this id, or all devices.
     fn targets_of(&self, device_id: Option<u64>) -> Result<Vec<Arc<Target>>, Status> {
         Ok(match device_id {
             Some(id) => vec![Arc::clone(self.targets.find(id)?)],
@@ -63,7 +63,7 @@ impl Switch for SwitchService {
             }
         }
         tokio::spawn(async move {
-            // Its sender says nothing: it is dropped.
+            // Nothing is ever sent: this is ready when the stream drops the sender.
             let _ = gone.await;
             for (target, trace) in traces {
                 let _ = target
@@ -82,7 +82,7 @@ impl Switch for SwitchService {
         _: Request<switch::GetInfoRequest>,
     ) -> Result<Response<switch::GetInfoResponse>, Status> {
         let mut info = self.process.info();
-        // A process may serve devices at several addresses.
+        // The process may have devices that other servers serve, at other addresses.
         info.devices
             .retain(|device| self.targets.find(device.device_id).is_ok());
         for device in &mut info.devices {
@@ -131,7 +131,7 @@ impl Switch for SwitchService {
         let mut devices = Vec::with_capacity(targets.len());
         for target in targets {
             let id = target.handle.device_id();
-            // Names and words are added here: packets do not wait for that.
+            // Names and words are added on this task, so that packets do not wait for that.
             let state = target.call(|device, now| State {
                 traffic_manager: device.traffic_manager_state(now),
                 counters: *device.counters(),
@@ -211,14 +211,14 @@ fn counter(name: &str, meaning: &str, traffic: Traffic) -> switch::Counter {
     }
 }
 
-/// What a device has counted.
+/// The counters of a device.
 struct State {
     traffic_manager: TrafficManagerState,
     counters: DeviceCounters,
     links: Vec<Link>,
 }
 
-/// All that a device counts.
+/// Reads all counters of a device.
 fn counters(state: &State) -> switch::DeviceCounters {
     let own = state.counters.named();
     let links = &state.links;
@@ -294,7 +294,7 @@ const QUEUE: [(&str, &str); 8] = [
     ),
     ("flushed", "Removed with the queue, or by a new pipeline."),
     ("queued", "In the queue now."),
-    // Of service flows only.
+    // Only service flows have these counters.
     (
         "reserved",
         "Not a drop: of dequeued, what was within the Minimum Reserved Traffic Rate.",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Traces for clients, live. Devices put text into a bounded queue and never
-//! wait: when the client does not keep up, packets are passed over and counted.
+//! Streams live traces to clients. Devices put text into a bounded queue and never wait. If the
+//! client does not keep up, packets are skipped and counted.
 
 use std::io::{self, Write};
 use std::pin::Pin;
@@ -17,23 +17,24 @@ use v1model::trace::{CopyKind, JsonTrace, TextTrace, TraceEvent, TraceFilter, Tr
 
 use crate::proto::docsis::switch::v1 as switch;
 
-/// Texts that may wait for the client.
+/// How many texts may wait for the client.
 const QUEUE: usize = 256;
-/// Bytes of a text, about; a packet's whole block may be more.
+/// The length of a text at which it is put into the queue, bytes. The block of one packet may be
+/// longer.
 const TEXT: usize = 16 << 10;
-/// How soon what was passed over is told when nothing else is.
+/// How soon the client is told of skipped packets while there is nothing else to tell.
 const SOON: Duration = Duration::from_millis(500);
-/// Packets a second and device, unless the client wants another number.
+/// How many packets a second of each device are traced, unless the client asks for another number.
 const RATE: u64 = 1000;
 
-/// What the devices and the client's stream share.
+/// The state that the devices and the client's stream share.
 #[derive(Debug)]
 struct Shared {
     skipped: AtomicU64,
     lost: AtomicU64,
-    /// Packets that may still begin.
+    /// How many further packets may be traced.
     left: AtomicI64,
-    /// Packets whose end is not known.
+    /// How many packets are being traced and have not come to their end.
     open: AtomicI64,
 }
 
@@ -61,7 +62,7 @@ pub struct Source {
     request: switch::TraceRequest,
 }
 
-/// Both ends of a trace, and what is ready when the client is gone.
+/// Makes both ends of a trace, and a future that is ready when the client is gone.
 pub fn channel(request: switch::TraceRequest) -> (Source, Feed, oneshot::Receiver<()>) {
     let (sender, queue) = mpsc::channel(QUEUE);
     let (_alive, gone) = oneshot::channel();
@@ -108,7 +109,8 @@ impl Stream for Feed {
             return Poll::Ready(Some(Ok(self.message(String::new()))));
         }
         loop {
-            // In this order: what a packet's end has put there is not missed.
+            // The counter is read before the queue, so that the text of the last packet is not
+            // missed.
             let over = self.shared.is_over();
             match self.queue.poll_recv(cx) {
                 Poll::Ready(Some(text)) if text.is_empty() => {}
@@ -130,7 +132,7 @@ impl Stream for Feed {
 }
 
 impl Source {
-    /// What one device is to tell. Text names the device when there are several.
+    /// Makes the sink of one device. Text names the device if there are several.
     pub fn sink(&self, device: u64, several: bool) -> Box<dyn TraceSink + Send> {
         let output = Outlet {
             queue: self.queue.clone(),
@@ -174,24 +176,24 @@ struct Tap {
 }
 
 impl Tap {
-    /// Whether the rate and the queue have a place for another packet.
+    /// Whether the rate and the queue allow another packet.
     fn has_place(&mut self, now_ns: u64) -> bool {
         let second = now_ns / 1_000_000_000;
         if second != self.second {
             self.second = second;
             self.in_second = 0;
         }
-        // The other half is for packets that have begun.
+        // Half of the queue is kept for the packets that are being traced.
         let place = self.in_second < self.rate && self.queue.capacity() > QUEUE / 2;
         self.in_second += u64::from(place);
         place
     }
 
-    /// So many packets more, or fewer, of which the end is not known.
+    /// Adds so many packets, which may be negative, to those that are being traced.
     fn count(&self, packets: i64) {
         self.shared.open.fetch_add(packets, Ordering::AcqRel);
         if packets < 0 && self.shared.is_over() {
-            // Wakes the stream; when the queue is full it is awake.
+            // This wakes the stream. If the queue is full, the stream is awake anyway.
             let _ = self.queue.try_send(String::new());
         }
     }
@@ -209,7 +211,8 @@ impl TraceSink for Tap {
             self.shared.skipped.fetch_add(1, Ordering::AcqRel);
             return None;
         }
-        // In this order, so that the last packet's end is not seen too early.
+        // The packet is counted as open first, so that the trace does not seem to be over too
+        // early.
         self.count(1);
         if self.shared.left.fetch_sub(1, Ordering::AcqRel) <= 0 {
             self.count(-1);
@@ -228,7 +231,7 @@ impl TraceSink for Tap {
 
     fn event(&mut self, packet: u64, now_ns: u64, event: &TraceEvent<'_>) {
         match event {
-            // Counted with their group.
+            // Replicas were counted with their group.
             TraceEvent::Copied {
                 kind: CopyKind::Replica,
                 ..
@@ -244,7 +247,7 @@ impl TraceSink for Tap {
     }
 }
 
-/// Puts what is written into the queue, as whole lines.
+/// Puts text into the queue, as whole lines.
 struct Outlet {
     queue: mpsc::Sender<String>,
     shared: Arc<Shared>,
@@ -328,7 +331,7 @@ mod tests {
                 assert_eq!(message.skipped_packets + message.lost_lines, 0);
             }
             assert_eq!(told, begun);
-            // There is a place again; and the stream ends with the devices.
+            // The queue has a place again, and the stream ends when the devices do.
             assert!(packet(tap.as_mut(), 2000, 1));
             drop((tap, source));
             assert!(feed.next().await.is_some());

@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A connection's turns: of each kind of work it does one thing at a time, so that who asks for much at
-//! once gets no more of the switch than who asks for little.
+//! The turns of a connection. A connection does one thing of each kind of work at a time, so a
+//! client that asks for many things at once gets no more of the switch than one that asks for few.
 
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The kinds of work of one connection. Who waits for a turn of one kind may have one of a kind above
-/// it, and no other, so that nobody waits in a circle.
+/// The turns of one connection, one for each kind of work. A request that waits for one of them may
+/// hold only those that stand above it here, so that no requests wait for each other in a circle.
 #[derive(Clone, Debug)]
 pub struct Turns {
-    /// To load a program.
+    /// Loading a program.
     pub load: Kind,
-    /// All of a request that is long on the wire.
+    /// Everything that a request asks for whose message is long, decoding included.
     pub apart: Kind,
-    /// On the device, of a request that takes long there,
+    /// The work on the device of a request that takes long there.
     pub long: Kind,
-    /// and of one that does not.
+    /// The work on the device of a request that does not take long there.
     pub short: Kind,
-    /// To put an answer into messages.
+    /// Encoding an answer.
     pub render: Kind,
 }
 
-/// One thing at a time.
+/// A kind of work, of which a connection does one thing at a time.
 #[derive(Clone, Debug)]
 pub struct Kind(Arc<Semaphore>);
 
-/// As long as it is there, it is its holder's turn.
+/// A turn, which ends when it is dropped.
 #[derive(Debug)]
 pub struct Turn {
     _permit: Option<OwnedSemaphorePermit>,
@@ -46,10 +46,10 @@ impl Default for Turns {
 }
 
 impl Kind {
-    /// Waits for a turn, after those who waited before.
+    /// Waits for a turn. Turns are given in the order in which they were asked for.
     pub async fn next(self) -> Turn {
         Turn {
-            // Nobody closes it.
+            // The semaphore is never closed, so this is always a permit.
             _permit: self.0.acquire_owned().await.ok(),
         }
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The update that undoes another, found before that is executed. Tokens of
-//! meters, times of idle entries and the order of entries that were deleted are
-//! not brought back.
+//! Finds the update that undoes another one, before that one is executed. Undoing does not restore
+//! the tokens of meters, the times of idle entries, and the order of entries that were deleted.
 
 use std::ops::Range;
 
@@ -12,7 +11,7 @@ use crate::failure::Failure;
 use crate::op::{DefaultOp, EntryOp, Op, Plant};
 
 impl Op {
-    /// What undoes this update; [`Op::Nothing`] where it will fail anyway.
+    /// The update that undoes this one; [`Op::Nothing`] if this one will fail anyway.
     ///
     /// # Errors
     /// The state of the object cannot be read.
@@ -94,7 +93,7 @@ impl Op {
                 Some(old) => Op::Digest(restoring(*change), Box::new((op.0, old))),
                 None => Op::Nothing,
             },
-            // Not a client's.
+            // Clients cannot make these.
             Op::Recount(_) => Op::Nothing,
             Op::Multicast(..)
             | Op::CounterCells(_)
@@ -106,7 +105,7 @@ impl Op {
 }
 
 impl Op {
-    /// What undoes [`Op::execute_cells`].
+    /// The update that undoes [`Op::execute_cells`].
     ///
     /// # Errors
     /// The cells cannot be read.
@@ -131,7 +130,7 @@ impl Op {
     }
 }
 
-/// What brings back that which an update modified or deleted.
+/// The update that brings back an entry that is modified or deleted.
 fn restoring(change: Change) -> Change {
     match change {
         Change::Delete => Change::Insert,
@@ -176,7 +175,7 @@ impl EntryOp {
             key,
             action: Some(action),
             options,
-            // What packets have counted meanwhile stays where nothing was written.
+            // A counter that was not written keeps what packets have counted since.
             counter: counter.filter(|_| is_deleted || self.counter.is_some()),
             meter: meter.filter(|_| is_deleted || self.meter.is_some()),
             only_resources: self.only_resources,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A Unix socket that only its user's processes, and root's, can connect to: of mode 0600, in a
-//! folder of mode 0700. Both, as not every system asks for the mode of a socket.
+//! A Unix socket that only processes of its user and of root can connect to. The socket has the
+//! mode 0600 and its folder the mode 0700, because not every system checks the mode of a socket.
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::io::{self, ErrorKind};
@@ -13,7 +13,7 @@ use tokio::net::{UnixListener, UnixStream};
 /// Permissions of anybody but the user.
 const OTHERS: u32 = 0o077;
 
-/// A socket that is listened on. Its name is removed when this is dropped.
+/// A listening socket, whose name is removed when it is dropped.
 #[derive(Debug)]
 pub struct UnixSocket {
     listener: UnixListener,
@@ -23,11 +23,11 @@ pub struct UnixSocket {
 }
 
 impl UnixSocket {
-    /// Makes the folder, unless it is there, and the socket. One of that name at which nobody
-    /// listens any more is replaced. Needs a tokio runtime with I/O.
+    /// Makes the folder, unless it exists, and the socket. A socket of that name on which nobody
+    /// listens any more is replaced. This needs a tokio runtime with I/O.
     ///
     /// # Errors
-    /// Others may enter the folder, or something else has the name; the words say which.
+    /// Other users may enter the folder, or something else has the name. The words say which.
     pub async fn bind(path: &Path) -> io::Result<Self> {
         let folder = match path.parent() {
             Some(folder) if folder != Path::new("") => folder,
@@ -65,7 +65,7 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
     Ok((found.dev(), found.ino()))
 }
 
-/// A folder that only this user may enter; its parent is there.
+/// Makes or checks a folder that only this user may enter. Its parent must exist.
 fn make_private(folder: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(folder) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => {
@@ -82,7 +82,7 @@ fn make_private(folder: &Path) -> io::Result<()> {
     if !found.is_dir() {
         return refused("is a link or a file; name a folder");
     }
-    // A process's own files have its user: /proc is asked without unsafe code.
+    // The files of a process in /proc belong to its user, which is found so without unsafe code.
     if found.uid() != fs::metadata("/proc/self")?.uid() {
         return refused("belongs to another user; name one of your own");
     }
@@ -92,7 +92,7 @@ fn make_private(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes a socket of that name where its listener is gone.
+/// Removes a socket of that name if nobody listens on it any more.
 async fn remove_dead(path: &Path) -> io::Result<()> {
     match path.symlink_metadata() {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -103,7 +103,7 @@ async fn remove_dead(path: &Path) -> io::Result<()> {
         )),
         Ok(_) => match UnixStream::connect(path).await {
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => fs::remove_file(path),
-            // One that is too busy to answer listens, too.
+            // A listener that is too busy to answer still listens.
             _ => Err(ErrorKind::AddrInUse.into()),
         },
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The updates of a batch, where those of cells that follow each other become one.
+//! The updates of a batch, in which updates of consecutive cells are merged into one.
 
 use v1model::RegisterId;
 
@@ -24,7 +24,7 @@ pub fn push(ops: &mut Vec<Result<Op, Failure>>, op: Op) {
     }
 }
 
-/// Makes a run of an update of the cell in front of this one.
+/// Merges an update of a cell with the update before, if that is of the cell in front of it.
 fn begin_run(last: &mut Op, register: RegisterId, index: usize) {
     if let Op::Register(before, Some(first), value) = *last
         && before == register
@@ -52,7 +52,7 @@ mod tests {
         };
         (0..LONGEST + 3).for_each(|index| push(1, index));
         (0..2).for_each(|index| push(2, index));
-        // Neither back nor over a gap.
+        // A run goes neither backwards nor over a gap.
         push(2, 1);
         push(2, 3);
         let runs: Vec<_> = ops

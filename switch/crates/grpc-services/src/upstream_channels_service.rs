@@ -13,13 +13,14 @@ use crate::failure::Failure;
 use crate::proto::docsis::mac::v1 as mac;
 use crate::proto::docsis::mac::v1::upstream_channels_server::UpstreamChannels;
 
-/// Channels of a plant: a MAP has a byte for a channel's number.
+/// The most channels of a plant, because a MAP has one byte for a channel's number.
 const MOST_CHANNELS: usize = 255;
-/// Bytes of a channel's name, and of a key or a word.
+/// The longest name of a channel, key or word, bytes.
 const LONGEST_NAME: usize = 64;
-/// MAPs of a channel in an answer: packets wait while they are copied.
+/// The most MAPs of a channel in an answer. It is limited because packets wait while they are
+/// copied.
 const MOST_MAPS: usize = 16;
-/// Settings of a channel or of a service flow.
+/// The most settings of a channel or of a service flow.
 const MOST_SETTINGS: usize = 64;
 
 /// Implements the service over a plant, if there is one.
@@ -53,7 +54,7 @@ impl UpstreamChannels for ChannelsService {
         let maps = usize::try_from(request.into_inner().maps).unwrap_or(usize::MAX);
         let maps = maps.min(MOST_MAPS);
         let mut answer = mac::GetResponse::default();
-        // One at a time: packets go on between two channels.
+        // Channels are read one at a time, so that packets go on in between.
         for index in 0..MOST_CHANNELS {
             let devices: Vec<u64> = plant.devices().to_vec();
             let looked = plant.look(move |plant, now| {
@@ -70,7 +71,7 @@ impl UpstreamChannels for ChannelsService {
     }
 }
 
-/// A channel's state, with so many of its last MAPs at the most.
+/// Reads a channel's state, with at most so many of its last MAPs.
 fn state(look: &Look<'_>, maps: usize, devices: &[u64]) -> mac::ChannelState {
     let view = ChannelView {
         name: look.name,
@@ -251,7 +252,7 @@ fn end(plant: &PlantHandle, device_id: u64, port: u32) -> Result<End, Failure> {
     Ok(End { node, port })
 }
 
-/// A string that is no longer than it may be.
+/// Checks that a string is not too long.
 fn short(what: &str, text: String) -> Result<String, Failure> {
     if text.len() <= LONGEST_NAME {
         return Ok(text);

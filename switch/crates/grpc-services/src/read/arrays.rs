@@ -14,7 +14,7 @@ use crate::schema::{CellType, Counter, Meter, Objects, Register, Schema};
 use crate::write::arrays::index;
 use crate::write::arrays::no_meter_counters;
 
-/// The arrays with an id, all of them for 0, and the cell that is asked for.
+/// The array with an id, or all arrays for 0, and the cell that is asked for.
 fn select<T>(
     (objects, kind, id): (&Objects<T>, &str, u32),
     given: Option<&p4::Index>,
@@ -38,7 +38,8 @@ pub fn counters(schema: &Schema, given: &p4::CounterEntry) -> Result<Query, Fail
     Ok(Query::Counters { places, index })
 }
 
-/// The places of the registers that are asked for, and of the cell in each.
+/// The places of the registers that are asked for, and the index of the cell that is asked for in
+/// each.
 pub fn select_registers(
     schema: &Schema,
     given: &p4::RegisterEntry,
@@ -65,10 +66,10 @@ pub fn meters(schema: &Schema, given: &p4::MeterEntry) -> Result<Query, Failure>
     Ok(Query::Meters { places, index })
 }
 
-/// Cells of a piece. A register of the control loop's size is one: read as it
-/// was at one moment.
+/// The cells of a piece. A register of the control loop's size is one piece, so that it is read as
+/// it was at one moment.
 pub const CELLS: usize = 4096;
-/// Those of a meter, which are larger.
+/// The cells of a piece of a meter array, which are larger.
 const METER_CELLS: usize = 1024;
 
 /// The cells of the next piece.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Single cells of registers that are asked for one behind the other, as one
-//! query: a control loop reads some of every service flow.
+//! Requests for single cells of registers, merged into one query if they follow each other. Control
+//! loops need this, because they read some cells of every service flow.
 
 use v1model::Pipeline;
 
@@ -11,41 +11,41 @@ use crate::proto::p4::v1 as p4;
 use crate::schema::Schema;
 use crate::wire::Asked;
 
-/// Cells of a run, at most: a run is read in one go.
+/// The most cells of a run. It is limited because a run is read in one go.
 const LONGEST: usize = 1024;
 
-/// Cells that are as much work as another request.
+/// How many cells are as much work as one request of another kind.
 const CELLS_PER_UNIT: usize = 64;
 
 /// A cell that exists.
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    /// In the schema's list of registers.
+    /// The place in the schema's list of registers.
     register: usize,
     index: usize,
 }
 
-/// Cells to be read, in the order of the requests for them.
+/// The cells to be read, in the order of the requests for them.
 #[derive(Clone, Debug, Default)]
 pub struct CellRun(Vec<Place>);
 
 impl CellRun {
-    /// How many requests this stands for.
+    /// How many requests the run stands for.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// The registers that it is of, by their places; some of them again and again.
+    /// The places of the registers that the cells belong to, one for each cell.
     pub fn registers(&self) -> impl Iterator<Item = usize> {
         self.0.iter().map(|place| place.register)
     }
 
-    /// The memory that it takes beside itself, bytes.
+    /// The heap memory of the run, bytes.
     pub fn bytes(&self) -> usize {
         list(&self.0)
     }
 
-    /// How much work it is.
+    /// How much work it is to read the run, in units.
     pub fn units(&self) -> usize {
         1 + self.len() / CELLS_PER_UNIT
     }
@@ -53,7 +53,7 @@ impl CellRun {
     /// Fetches the values of the cells.
     ///
     /// # Errors
-    /// None: they were checked.
+    /// There are none in practice, because the cells were checked.
     pub fn fetch(&self, schema: &Schema, pipeline: &Pipeline) -> Result<Vec<u128>, Failure> {
         let registers = schema.registers.list();
         let cells = self.0.iter();
@@ -62,7 +62,7 @@ impl CellRun {
         Ok(values.collect::<Result<_, _>>()?)
     }
 
-    /// Puts cells with their values into entities.
+    /// Renders cells with their values as entities.
     pub fn render(&self, schema: &Schema, values: &[u128], entities: &mut impl Entities) {
         let registers = schema.registers.list();
         for (cell, value) in self.0.iter().zip(values) {
@@ -85,12 +85,12 @@ fn find(schema: &Schema, asked: Asked) -> Result<Place, Failure> {
     let (registers, index) = arrays::select_registers(schema, &given)?;
     Ok(Place {
         register: registers.start,
-        // One was given.
+        // `select_registers` returns the index that `given` has.
         index: index.unwrap_or(0),
     })
 }
 
-/// Appends the request for a cell to others; how much memory that takes, bytes.
+/// Appends the request for a cell to others, and returns how much memory that takes, bytes.
 pub fn push(schema: &Schema, queries: &mut Vec<Result<Query, Failure>>, asked: Asked) -> usize {
     let place = match find(schema, asked) {
         Ok(place) => place,

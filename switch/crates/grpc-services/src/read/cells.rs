@@ -3,7 +3,7 @@
 
 use crate::bytes_of::list;
 
-/// Cells of a register as they were at one moment.
+/// The cells of a register as they were at one moment.
 #[derive(Debug)]
 pub enum Cells {
     /// Cells of up to 64 bits.
@@ -13,7 +13,7 @@ pub enum Cells {
 }
 
 impl Cells {
-    /// The memory that they take beside themselves, bytes.
+    /// The heap memory of the cells, bytes.
     pub fn bytes(&self) -> usize {
         match self {
             Cells::Narrow(cells) => list(cells),

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Fetches what is read, in pieces that take the device's thread some microseconds each.
+//! Fetches answers in pieces that take some microseconds each on the device's thread.
 
 use v1model::{CloneSession, Group, Replica};
 
 use super::{Part, Progress, Query, Source, arrays};
 use crate::failure::Failure;
 
-/// Members, groups or sessions of a piece; each is at most as much again.
+/// The most members, groups or sessions of a piece.
 const OBJECTS: usize = 64;
 
-/// Takes objects from an iterator until they are enough for one piece; the id
-/// of the last, if there may be more. `cost` is 1 and what an object is beside.
+/// Takes objects from an iterator until they are enough for one piece. Returns them and the id of
+/// the last one, if there may be more. `cost` returns how many objects one counts as.
 fn take<T>(
     objects: impl Iterator<Item = T>,
     wanted: u32,
@@ -37,7 +37,7 @@ fn take<T>(
 }
 
 impl Query {
-    /// Fetches the next piece; `None` when there is none.
+    /// Fetches the next piece; `None` if there are no more.
     ///
     /// # Errors
     /// NOT_FOUND: no such entry. The rest was checked by [`super::resolve`].
@@ -145,7 +145,7 @@ impl Query {
                 if object > 0 {
                     return Ok(None);
                 }
-                // Session 0 may be made by other means than P4Runtime.
+                // Something other than P4Runtime may have made session 0, so it is left out.
                 let sessions = pipeline.clone_sessions().from(first(*session).max(1));
                 let cost = |(_, session): &(_, &CloneSession)| 1 + session.replicas.len() / 64;
                 let (sessions, last) = take(sessions, *session, |(id, _)| *id, cost);
@@ -155,7 +155,7 @@ impl Query {
                 progress.parts.push(Part::CloneSessions(sessions.collect()));
                 progress.behind(last);
             }
-            // Not in parts.
+            // Runs of cells have no parts.
             Query::Cells(_) | Query::Nothing => return Ok(None),
         }
         Ok(Some(()))

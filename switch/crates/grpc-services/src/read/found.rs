@@ -10,7 +10,7 @@ use crate::notes::EntryNote;
 #[derive(Debug)]
 pub struct Entry {
     pub(super) place: usize,
-    /// `None`: the default entry.
+    /// `None` for the default entry.
     pub(super) key: Option<EntryKey>,
     pub(super) action: EntryAction,
     pub(super) counter: Option<CounterData>,
@@ -21,7 +21,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The memory that it takes beside itself, bytes.
+    /// The heap memory of the entry, bytes.
     pub fn bytes(&self) -> usize {
         let key = self.key.as_ref().map_or(0, bytes_of::key);
         key + bytes_of::action(&self.action) + bytes_of::list(&self.note.metadata)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads: resolved to dense ids on the RPC's task, fetched on the device's
-//! thread, and put into messages on the task again.
+//! Reads are resolved to dense ids on the RPC's task, fetched on the device's thread, and encoded
+//! on the task again.
 
 mod arrays;
 pub mod cell_run;
@@ -33,14 +33,14 @@ pub use found::Entry;
 pub use part::{Part, Progress};
 pub use table::{Filter, Sorted, key_fields, render_expired};
 
-/// More work than a short request is.
+/// More work than any short request is, in units.
 const LONG: usize = 1 << 20;
 
-/// Takes what is read.
+/// Takes the entities of an answer.
 pub trait Entities {
     fn entity(&mut self, entity: Entity);
 
-    /// A cell of a register of bits.
+    /// Takes a cell of a register of bits.
     fn cell(&mut self, register_id: u32, index: i64, value: u128) {
         self.entity(Entity::RegisterEntry(p4::RegisterEntry {
             register_id,
@@ -71,7 +71,7 @@ impl Entities for Messages {
     }
 }
 
-/// One request. Places are those in the schema's lists.
+/// One request of a Read, or several. Places are places in the schema's lists.
 #[derive(Clone, Debug)]
 pub enum Query {
     Tables {
@@ -86,7 +86,7 @@ pub enum Query {
         places: Range<usize>,
         index: Option<usize>,
     },
-    /// Stands for several requests.
+    /// Single cells of registers, which stand for one request each.
     Cells(CellRun),
     Meters {
         places: Range<usize>,
@@ -94,36 +94,36 @@ pub enum Query {
     },
     Members {
         places: Range<usize>,
-        /// 0: all.
+        /// 0 for all members.
         id: u32,
     },
     Groups {
         places: Vec<usize>,
-        /// 0: all.
+        /// 0 for all groups.
         id: u32,
     },
     ValueSets(Range<usize>),
     Digests {
         places: Range<usize>,
-        /// 0 was given: those that are not enabled are left out.
+        /// Whether the client gave the id 0, so that digests that are not enabled are left out.
         is_wildcard: bool,
     },
     Multicast {
-        /// 0: all.
+        /// 0 for all groups.
         group: u32,
     },
     CloneSessions {
-        /// 0: all.
+        /// 0 for all sessions.
         session: u32,
     },
-    /// Nothing of that kind can exist.
+    /// A wildcard over a kind of objects that the pipeline cannot have.
     Nothing,
 }
 
-/// What the device answered to one query.
+/// The device's answer to one query.
 #[derive(Debug)]
 pub enum Answer {
-    /// The values of a run of cells: the control loop's case.
+    /// The values of a run of cells, which is what a control loop reads.
     Cells(Vec<u128>),
     Parts(Vec<Part>),
 }
@@ -180,7 +180,7 @@ pub fn resolve(schema: &Schema, entity: &p4::Entity) -> Result<Query, Failure> {
     }
 }
 
-/// The places of the object with an id; all for 0.
+/// The place of the object with an id, or all places for 0.
 fn places<T>(objects: &Objects<T>, id: u32, kind: &str) -> Result<Range<usize>, Failure> {
     if id == 0 {
         return Ok(0..objects.list().len());
@@ -206,7 +206,7 @@ fn replication(given: &p4::PacketReplicationEngineEntry) -> Result<Query, Failur
     }
 }
 
-/// What queries are answered from.
+/// The state that queries are answered from.
 #[derive(Clone, Copy)]
 pub struct Source<'a> {
     pub schema: &'a Schema,
@@ -215,7 +215,7 @@ pub struct Source<'a> {
 }
 
 impl Query {
-    /// How many requests of a client this stands for.
+    /// How many of a client's requests the query stands for.
     pub fn requests(&self) -> usize {
         match self {
             Query::Cells(run) => run.len(),
@@ -223,7 +223,7 @@ impl Query {
         }
     }
 
-    /// The memory that it takes, bytes.
+    /// The memory that the query takes, bytes.
     pub fn bytes(&self) -> usize {
         let beside = match self {
             Query::Tables { places, filter } => list(places) + filter.bytes(),
@@ -234,7 +234,8 @@ impl Query {
         size_of::<Query>() + beside
     }
 
-    /// How much work it is to fetch all of it, about: what is not known before counts as long.
+    /// About how much work it is to fetch the whole answer, in units. A query whose answer may have
+    /// any length counts as [`LONG`].
     pub fn work(&self, schema: &Schema) -> usize {
         let cells = |sizes: &mut dyn Iterator<Item = usize>, index: &Option<usize>| match index {
             Some(_) => 1,
@@ -264,7 +265,7 @@ impl Query {
         }
     }
 
-    /// How much work it is to fetch it, beside its parts.
+    /// How much work it is to fetch the answer besides its parts, in units.
     pub fn units(&self) -> usize {
         match self {
             Query::Cells(run) => run.units(),
@@ -272,8 +273,8 @@ impl Query {
         }
     }
 
-    /// Fetches what the query selects, as far as there is time for it: `None`
-    /// when it is to be called again.
+    /// Fetches what the query selects, as far as there is time for it; `None` if it is to be called
+    /// again for the rest.
     ///
     /// # Errors
     /// NOT_FOUND: no such entry. The rest was checked by [`resolve`].
@@ -288,7 +289,7 @@ impl Query {
             return Ok(Some(Answer::Cells(values)));
         }
         while self.fetch_part(source, progress)?.is_some() {
-            // A piece is that much work.
+            // Fetching a piece is this much work.
             if !slice.spend(STRIDE) {
                 return Ok(None);
             }
@@ -296,7 +297,7 @@ impl Query {
         Ok(Some(Answer::Parts(std::mem::take(&mut progress.parts))))
     }
 
-    /// Puts an answer into entities, one after the other.
+    /// Renders an answer as entities, one after the other.
     pub fn render(
         self,
         schema: &Schema,
@@ -315,7 +316,7 @@ impl Query {
         }
     }
 
-    /// An answer in the pieces in which it is put into messages.
+    /// Divides an answer into the pieces that are encoded in one go each.
     pub fn in_pieces(self, answer: Answer) -> Pieces {
         match (self, answer) {
             (Query::Cells(run), Answer::Cells(values)) => Pieces::Cells(run, values),
@@ -323,13 +324,13 @@ impl Query {
                 Pieces::Entries(Sorted::new(filter, parts))
             }
             (_, Answer::Parts(parts)) => Pieces::Parts(parts),
-            // An answer is always that of its query.
+            // This cannot happen, because an answer is always that of its query.
             (_, Answer::Cells(_)) => Pieces::Parts(Vec::new()),
         }
     }
 }
 
-/// See [`Query::in_pieces`].
+/// The pieces of an answer; see [`Query::in_pieces`].
 #[derive(Debug)]
 pub enum Pieces {
     Cells(CellRun, Vec<u128>),
@@ -337,11 +338,11 @@ pub enum Pieces {
     Parts(Vec<Part>),
 }
 
-/// Puts a piece of anything but tables into messages.
+/// Renders a piece of anything but tables as entities.
 pub fn render_part(schema: &Schema, part: Part, entities: &mut impl Entities) {
     let mut out = |entity| entities.entity(entity);
     match part {
-        // Rendered by their filter.
+        // A filter renders entries of tables; see `Sorted`.
         Part::Entries(_) => {}
         Part::Counters {
             place,

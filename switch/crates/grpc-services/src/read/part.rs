@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Pieces of what is read, and how far reading has come.
+//! The pieces of an answer, and how far a query has been answered.
 
 use device::DigestConfig;
 use v1model::{CloneSession, CounterData, Group, Match, Member, MeterConfig, Replica};
@@ -9,11 +9,11 @@ use super::found::Entry;
 use crate::bytes_of::list;
 use crate::notes::GroupNote;
 
-/// A piece of an answer. `place` is that in the schema's list, `first` the
+/// A piece of an answer. `place` is the object's place in the schema's list, and `first` is the
 /// index of the first cell.
 #[derive(Debug)]
 pub enum Part {
-    /// Each with a number that grows in the order of insertion.
+    /// Entries of tables, each with a number that grows in the order of insertion.
     Entries(Vec<(u64, Entry)>),
     Counters {
         place: usize,
@@ -39,7 +39,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// The memory that it takes, bytes.
+    /// The memory that the piece takes, bytes.
     pub fn bytes(&self) -> usize {
         let beside = match self {
             Part::Entries(found) => {
@@ -75,7 +75,7 @@ impl Part {
         size_of::<Part>() + beside
     }
 
-    /// How many entities it is.
+    /// How many entities the piece has.
     pub fn len(&self) -> usize {
         match self {
             Part::Entries(list) => list.len(),
@@ -92,29 +92,29 @@ impl Part {
     }
 }
 
-/// Where the answer to a request has come to.
+/// How far a query has been answered.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// Tables, arrays or profiles that are done.
+    /// How many tables, arrays or profiles are done.
     pub objects: usize,
-    /// The place, cell or id in the next one to go on from.
+    /// The place, cell or id in the next object from which to go on.
     pub next: usize,
     pub parts: Vec<Part>,
 }
 
 impl Progress {
-    /// How many entities there are so far.
+    /// How many entities have been found so far.
     pub fn len(&self) -> usize {
         self.parts.iter().map(Part::len).sum()
     }
 
-    /// The object in hand is done.
+    /// Goes on with the next object.
     pub fn object_done(&mut self) {
         self.objects += 1;
         self.next = 0;
     }
 
-    /// Goes on behind an id.
+    /// Goes on behind an id in the present object, or with the next object without an id.
     pub(super) fn behind(&mut self, id: Option<u32>) {
         match id.and_then(|id| id.checked_add(1)) {
             Some(next) => self.next = next as usize,

@@ -18,7 +18,7 @@ use crate::write::table::{
     check_default_key, find_table, no_direct_counter, no_direct_meter, note,
 };
 
-/// What becomes of the entries that are found.
+/// The form in which entries are returned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum As {
     #[default]
@@ -27,44 +27,44 @@ enum As {
     Meters,
 }
 
-/// Which entries of a table, and what of them.
+/// Which entries of a table a query selects, and which of their fields it returns.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     form: As,
     is_default: bool,
     matches: Option<Vec<Match>>,
-    /// 0: any.
+    /// 0 for any priority.
     priority: i32,
     action: Option<ActionId>,
     note: EntryNote,
     counter: bool,
     meter: bool,
     last_hit: bool,
-    /// NOT_FOUND when nothing is found.
+    /// Whether the query fails with NOT_FOUND if it finds nothing.
     must_exist: bool,
 }
 
 impl Filter {
-    /// Whether it is of default entries alone.
+    /// Whether the query selects default entries only.
     pub fn is_default(&self) -> bool {
         self.is_default
     }
 
-    /// The memory that it takes, bytes.
+    /// The memory that the filter takes, bytes.
     pub fn bytes(&self) -> usize {
         let matches = self.matches.as_deref().map_or(0, bytes_of::list);
         size_of::<Filter>() + matches + bytes_of::list(&self.note.metadata)
     }
 }
 
-/// Entries of tables, each table's in the order of insertion.
+/// The entries of tables, sorted by table and then by the order of insertion.
 #[derive(Debug)]
 pub struct Sorted {
     filter: Box<Filter>,
     entries: std::vec::IntoIter<(u64, Entry)>,
 }
 
-/// Entries that are put into messages at a time.
+/// How many entries are rendered in one go.
 const AT_A_TIME: usize = 256;
 
 impl Sorted {
@@ -81,7 +81,7 @@ impl Sorted {
         }
     }
 
-    /// Some more of the entries as messages; false: those were all.
+    /// Renders the next entries, and returns whether there are more.
     pub fn render(&mut self, schema: &Schema, now_ns: u64, out: &mut impl Entities) -> bool {
         for (_, entry) in self.entries.by_ref().take(AT_A_TIME) {
             out.entity(self.filter.render_entry(schema, now_ns, entry));
@@ -194,14 +194,14 @@ fn action_filter(
     }
 }
 
-/// Places of a table that are looked at for one piece.
+/// How many places of a table are looked at for one piece.
 const PLACES: usize = 64;
 
 impl Filter {
-    /// The next entries of these tables; `None` when there are no more.
+    /// Fetches the next entries of these tables; `None` if there are no more.
     ///
     /// # Errors
-    /// NOT_FOUND: there must be one, and there is none.
+    /// NOT_FOUND if there must be an entry, and there is none.
     pub fn fetch_part(
         &self,
         source: Source<'_>,
@@ -249,7 +249,7 @@ impl Filter {
         Ok(Some(()))
     }
 
-    /// The key of the one entry that can be meant, if it is given.
+    /// The key of the only entry that can match, if all of it is given.
     fn whole_key(&self, table: &Table) -> Option<EntryKey> {
         let matches = self.matches.as_ref()?;
         ((self.priority != 0) == table.needs_priority).then(|| EntryKey {
@@ -354,7 +354,7 @@ impl Filter {
     }
 }
 
-/// What identifies an entry; `None` is the default entry.
+/// Renders what identifies an entry; `None` is the default entry.
 pub fn key_fields(table: &Table, key: Option<&EntryKey>) -> p4::TableEntry {
     p4::TableEntry {
         table_id: table.id,
@@ -370,7 +370,7 @@ pub fn key_fields(table: &Table, key: Option<&EntryKey>) -> p4::TableEntry {
     }
 }
 
-/// An entry whose idle timeout is over, for the notification.
+/// Renders an entry whose idle timeout has passed, for the notification.
 pub fn render_expired(table: &Table, found: &TableEntry) -> p4::TableEntry {
     let note = EntryNote::unpack(&found.options.metadata);
     #[allow(deprecated)]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a meter counts, by P4Info and by the program.
+//! Compares what a meter counts in P4Info with what it counts in the program.
 
 use v1model::MeterUnit;
 

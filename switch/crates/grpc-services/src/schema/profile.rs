@@ -14,18 +14,18 @@ pub struct Profile {
     pub id: u32,
     pub name: String,
     pub profile: ActionProfileId,
-    /// Entries may name groups.
+    /// Whether entries may name groups.
     pub selector: bool,
     pub actions: Vec<Action>,
-    /// 0: no limit.
+    /// 0 if there is no limit.
     pub max_group_size: u32,
-    /// What a group's size counts.
+    /// How a group's size is counted.
     pub counts: Counts,
-    /// Every weight is 1.
+    /// Whether every weight must be 1.
     pub weights_disallowed: bool,
 }
 
-/// What the size of a group counts.
+/// How the size of a group is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counts {
     Weights,
@@ -84,7 +84,7 @@ impl Context<'_> {
         })
     }
 
-    /// The actions of its tables, which all have the same.
+    /// The actions of the profile's tables, which all have the same.
     fn profile_actions(
         &self,
         info: &config::ActionProfile,

@@ -9,8 +9,8 @@ use super::types::Types;
 use super::{ONE_RUN, differs, missing, preamble, same};
 use crate::proto::p4::config::v1 as config;
 
-/// Most entries that a table may promise to take, as in a program's own JSON: room for them is
-/// taken, as addresses, before there is any.
+/// The largest size that P4Info may give a table, as in a program's own JSON. It is limited because
+/// address space for all entries is reserved before there is any.
 const MOST_ENTRIES: usize = 1 << 31;
 
 /// A table.
@@ -23,11 +23,11 @@ pub struct Table {
     pub fields: Vec<Field>,
     pub actions: Vec<Action>,
     pub needs_priority: bool,
-    /// Entries cannot change.
+    /// Whether the entries cannot change.
     pub is_const: bool,
-    /// P4 gives entries that can change: the most entries that there may be.
+    /// The most entries of the table, if P4 gives it entries that can change.
     pub preinitialized: Option<usize>,
-    /// The default entry cannot change.
+    /// Whether the default entry cannot change.
     pub const_default: bool,
     pub direct_counter: bool,
     pub direct_meter: bool,
@@ -42,7 +42,7 @@ pub struct Field {
     pub id: u32,
     pub name: String,
     pub kind: MatchKind,
-    /// Bits in the data plane.
+    /// The width in the data plane, bits.
     pub width: u16,
     /// Bits that a client may use, not more than the data plane has.
     pub limit: u16,
@@ -76,7 +76,7 @@ pub struct Param {
     pub limit: u16,
 }
 
-/// P4Info, as far as tables need it.
+/// The part of P4Info that tables need.
 pub struct Context<'a> {
     pub info: &'a config::P4Info,
     pub actions: HashMap<u32, &'a config::Action>,
@@ -84,7 +84,7 @@ pub struct Context<'a> {
     pub program: &'a Program,
 }
 
-/// How many entries a table takes, of which P4Info alone tells.
+/// The size of a table, which only P4Info tells.
 fn most_entries(info: &config::Table, of: &str) -> Result<usize, String> {
     let size = usize::try_from(info.size).ok();
     size.filter(|&size| size <= MOST_ENTRIES).ok_or_else(|| {
@@ -141,7 +141,7 @@ impl Context<'_> {
             name: name.clone(),
             table,
             needs_priority: fields.iter().any(|field| needs_priority(field.kind)),
-            // A P4Info from before there were entries that are not const tells of none.
+            // A P4Info made before P4 had entries that are not const has none of them.
             is_const: info.is_const_table || schema.initial_entries && !info.has_initial_entries,
             preinitialized: preinitialized
                 .then(|| most_entries(info, &of))
@@ -320,7 +320,7 @@ impl Context<'_> {
         use config::table::IdleTimeoutBehavior::NotifyControl;
         let wanted = info.idle_timeout_behavior() == NotifyControl;
         if wanted && !schema.idle_timeout {
-            // The other way round is a P4Info that leaves it out.
+            // The opposite is allowed, because P4Info may leave out what the program has.
             return Err(differs("having an idle timeout", of, true, false));
         }
         Ok(wanted)

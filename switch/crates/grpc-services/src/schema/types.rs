@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! P4 types as P4Info describes them: what a cell or a digest looks like on the
-//! wire, and types that the controller sees with another width than the data
-//! plane (`@p4runtime_translation`).
+//! P4 types as P4Info describes them. They tell how a cell or a digest is represented on the wire,
+//! and which types have another width for the controller than in the data plane
+//! (`@p4runtime_translation`).
 
 use crate::proto::p4::config::v1 as config;
 use crate::proto::p4::config::v1::p4_new_type_translation::SdnType;
@@ -39,8 +39,8 @@ pub enum Shape {
 #[derive(Clone, Copy, Debug)]
 pub struct Types<'a>(pub Option<&'a config::P4TypeInfo>);
 
-/// Types within types that are followed: P4 has no recursive types, but a
-/// client's P4Info may.
+/// How deep types within types are followed. P4 has no recursive types, but a client's P4Info may
+/// have them.
 const MAX_DEPTH: usize = 32;
 
 impl<'a> Types<'a> {
@@ -49,7 +49,7 @@ impl<'a> Types<'a> {
     /// both sides of a translation.
     ///
     /// # Errors
-    /// What is wrong, of a thing that `of` names.
+    /// A sentence that says what is wrong with the object that `of` names.
     pub fn wire_width(
         self,
         named: Option<&config::P4NamedType>,
@@ -125,8 +125,7 @@ impl<'a> Types<'a> {
         }
     }
 
-    /// Whether a type is translated: then its width in P4Info is not that of
-    /// the data plane.
+    /// Whether a type is translated, so that its width in P4Info is not that of the data plane.
     pub fn is_translated(self, spec: &config::P4DataTypeSpec) -> bool {
         match &spec.type_spec {
             Some(TypeSpec::NewType(named)) => self.is_translated_name(&named.name),
@@ -142,7 +141,7 @@ impl<'a> Types<'a> {
     /// The representation of a digest.
     ///
     /// # Errors
-    /// What this target has no representation for.
+    /// A sentence that names the type that this target cannot represent.
     pub fn shape(self, spec: &config::P4DataTypeSpec) -> Result<Shape, String> {
         self.shape_within(spec, MAX_DEPTH)
     }
@@ -191,7 +190,7 @@ impl<'a> Types<'a> {
 }
 
 impl Shape {
-    /// How many values it has.
+    /// How many values the digest has.
     pub fn cells(&self) -> usize {
         match self {
             Shape::Cell(..) => 1,

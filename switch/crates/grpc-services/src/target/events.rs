@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a device tells its clients: packet-ins, digests, idle timeouts. They go
-//! to the primary client of each role, and are lost where it does not keep up.
+//! Sends a device's packet-ins, digests and idle timeouts to the primary client of each role. They
+//! are dropped if the client does not keep up.
 
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
@@ -17,11 +17,11 @@ use crate::read::{render_cell, render_expired};
 use crate::role::Access;
 use crate::schema::Shape;
 
-/// Entries in one message about idle timeouts.
+/// The most entries in one message about idle timeouts.
 const EXPIRED_PER_MESSAGE: usize = 1024;
 
 impl Target {
-    /// Passes on what the device has told.
+    /// Passes on what the device has sent.
     pub async fn event(&self, event: Event) {
         let pipelines = self.pipelines.read().await;
         let Some(active) = &pipelines.active else {
@@ -68,7 +68,7 @@ impl Target {
 }
 
 impl Epoch {
-    /// Nanoseconds since the epoch.
+    /// The time of the clients' clock, nanoseconds since the epoch.
     fn now(&self) -> i64 {
         match self {
             Epoch::Machine => {
@@ -86,7 +86,7 @@ fn digest_list(
     timestamp: i64,
 ) -> Option<p4::DigestList> {
     let mut digests = config.schema.digests.list().iter();
-    // Program and P4Info may leave out digests that the other has.
+    // Neither the program nor P4Info must have every digest of the other one.
     let digest = digests.find(|digest| digest.digest == list.digest)?;
     let samples = list.samples.iter();
     let data = samples.map(|sample| render(&digest.shape, &mut sample.iter().copied()));

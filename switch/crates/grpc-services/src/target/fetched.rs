@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Requests of a Read with the answers that were fetched so far.
+//! The requests of a Read with the answers that have been fetched so far.
 
 use tonic::Status;
 use v1model::Pipeline;
@@ -13,7 +13,7 @@ use crate::read::{Answer, Part, Progress, Query, Source};
 use crate::schema::Schema;
 use crate::slice::Slice;
 
-/// Requests, and the answers so far.
+/// Requests, and those of their answers that have been fetched.
 #[derive(Debug)]
 pub struct Fetched {
     pub(super) queries: Vec<Result<Query, Failure>>,
@@ -25,7 +25,7 @@ pub struct Fetched {
 }
 
 impl Fetched {
-    /// Queries without answers yet, which are charged for.
+    /// Queries that have no answers yet. `charge` has their memory.
     pub(super) fn new(queries: Vec<Result<Query, Failure>>, charge: Charge) -> Self {
         Fetched {
             answers: Vec::new(),
@@ -36,7 +36,7 @@ impl Fetched {
         }
     }
 
-    /// What the queries read, and how much work that is.
+    /// The objects that the queries read, and how much work that is, in units.
     pub(super) fn wish(&self, schema: &Schema) -> (Footprint, usize) {
         let queries = self.queries.iter().flatten();
         let none = (Footprint::NOTHING, 0_usize);
@@ -49,7 +49,7 @@ impl Fetched {
         })
     }
 
-    /// Fetches what fits into a slice; whether there is more.
+    /// Fetches as much as fits into a slice, and returns whether there is more.
     pub(super) fn fetch(
         &mut self,
         pipeline: &Pipeline,
@@ -70,7 +70,7 @@ impl Fetched {
                 Ok(query) => query.fetch(source, &mut self.progress, slice).transpose(),
                 Err(failure) => Some(Err(failure.clone())),
             };
-            // What is new, in the answer or on the way to it.
+            // Only the new parts are charged here, whether the answer is complete or not.
             let parts = match &answer {
                 Some(Ok(Answer::Parts(parts))) => &parts[known..],
                 Some(Ok(Answer::Cells(values))) => {

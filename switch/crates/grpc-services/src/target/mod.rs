@@ -39,17 +39,17 @@ use turn::Turn;
 pub use reading::{Answers, Reading};
 pub use turn::Asking;
 
-/// What the devices of a server share.
+/// The state that the devices of a server share.
 #[derive(Debug)]
 pub struct Shared {
     pub limits: Limits,
-    /// Memory of answers that have not been delivered.
+    /// The memory that clients may make the server keep.
     pub budget: Arc<Budget>,
-    /// Messages that slow clients lost.
+    /// How many messages were dropped because clients were slow.
     pub lost: Arc<AtomicU64>,
-    /// Whose time is in what clients are told.
+    /// The clock of the timestamps that clients are told.
     pub epoch: Epoch,
-    /// Does what takes long.
+    /// Does the work that takes long.
     pub crew: Crew,
 }
 
@@ -65,13 +65,13 @@ impl Shared {
     }
 }
 
-/// Where the timestamps of digests and idle timeouts come from.
+/// The clock of the timestamps in digests and idle timeouts.
 #[derive(Clone, Debug, Default)]
 pub enum Epoch {
     /// This machine's clock.
     #[default]
     Machine,
-    /// Nanoseconds that somebody else sets.
+    /// Nanoseconds that the owner of a virtual clock sets.
     Given(Arc<AtomicI64>),
 }
 
@@ -82,24 +82,25 @@ pub struct Target {
     limits: Limits,
     arbiter: Mutex<Arbiter>,
     clients: Mutex<HashMap<ClientId, ClientLink>>,
-    /// Written while a pipeline changes: that waits for writes that have
-    /// started, and later ones wait for it.
+    /// A change of the pipeline locks this for writing. So it waits for writes that have begun, and
+    /// later ones wait for it.
     pipelines: RwLock<Pipelines>,
-    /// Reads and writes take several closures each, between which none may come that disturbs them.
+    /// Keeps requests that would disturb each other from running beside each other, because each of
+    /// them takes several closures.
     order: Order,
     crew: Crew,
-    /// What is read for the device itself, and for clients in this process.
+    /// The memory of reads for the device itself, and for clients in this process.
     own: Arc<Account>,
-    /// Messages that slow clients lost: packet-ins, digests, idle timeouts.
+    /// How many packet-ins, digests and idle timeouts were dropped because clients were slow.
     lost: Arc<AtomicU64>,
     epoch: Epoch,
 }
 
 #[derive(Debug, Default)]
 struct Pipelines {
-    /// What the device runs.
+    /// The pipeline that the device runs.
     active: Option<Arc<PipelineConfig>>,
-    /// Saved and not yet committed: reads and writes refer to it.
+    /// The pipeline that was saved and has not been committed. Reads and writes refer to it.
     saved: Option<Saved>,
 }
 
@@ -109,10 +110,10 @@ struct Saved {
     shadow: Mutex<Shadow>,
 }
 
-/// A request of a primary, as long as it runs.
+/// A primary's running request, which ends when this is dropped.
 #[derive(Debug)]
 struct Begun {
-    /// What the role may do; `None`: everything.
+    /// What the role may do; `None` if that is everything.
     access: Option<Arc<Access>>,
     _running: OwnedRwLockReadGuard<()>,
 }
@@ -165,7 +166,8 @@ impl Target {
             .await
     }
 
-    /// Runs `f` on the device's thread, with a slice of this length; one of those of a turn.
+    /// Runs `f` on the device's thread with a slice of this length, as one of the closures of a
+    /// turn.
     ///
     /// # Errors
     /// UNAVAILABLE: the device has stopped.
@@ -196,8 +198,8 @@ impl Target {
             }
             result
         };
-        // Where nobody waits any more, the answer is dropped all the same on a
-        // task: a large one would hold up packets.
+        // If nobody waits any more, a task still receives the answer and drops it, because dropping
+        // a large answer on the device's thread would hold up packets.
         let called = async move {
             if from_afar {
                 handle.call_from_afar(run).await
@@ -211,7 +213,7 @@ impl Target {
 
     // --- arbitration ---------------------------------------------------------
 
-    /// A client's first or later `MasterArbitrationUpdate`.
+    /// Handles a client's `MasterArbitrationUpdate`, the first one or a later one.
     ///
     /// # Errors
     /// The status to end its stream with.
@@ -223,7 +225,8 @@ impl Target {
         update: &p4::MasterArbitrationUpdate,
     ) -> Result<(), Failure> {
         let change = {
-            // Held until all are told, so that nobody hears of a later change first.
+            // The lock is held until all clients are told, so that none hears of a later change
+            // first.
             let mut arbiter = lock(&self.arbiter);
             let heard = arbiter.update(client, role, update)?;
             lock(&self.clients)
@@ -243,7 +246,7 @@ impl Target {
         Ok(())
     }
 
-    /// A client's stream has ended.
+    /// Removes a client whose stream has ended.
     pub fn disconnect(&self, client: ClientId, role: &str) {
         lock(&self.clients).remove(&client);
         let mut arbiter = lock(&self.arbiter);
@@ -259,11 +262,11 @@ impl Target {
         }
     }
 
-    /// Lets a request that changes the device begin: it is the primary's, and another client
-    /// that becomes primary meanwhile waits for its end.
+    /// Lets a request that changes the device begin, if its client is the primary. Another client
+    /// that becomes primary meanwhile waits until the request has ended.
     ///
     /// # Errors
-    /// NOT_FOUND, PERMISSION_DENIED: at once, whatever runs.
+    /// NOT_FOUND or PERMISSION_DENIED, without waiting for other requests.
     async fn begin(&self, role: &str, election_id: Option<&p4::Uint128>) -> Result<Begun, Status> {
         let authorize = || lock(&self.arbiter).authorize(role, election_id);
         let running = authorize()?.running.read_owned().await;
@@ -277,10 +280,10 @@ impl Target {
 
     // --- packet-out and acknowledgements -------------------------------------
 
-    /// A packet-out of a client.
+    /// Sends a client's packet-out.
     ///
     /// # Errors
-    /// Why it was dropped.
+    /// The reason why it was dropped.
     pub async fn packet_out(
         &self,
         client: ClientId,
@@ -308,11 +311,11 @@ impl Target {
         Ok(sent.await?)
     }
 
-    /// A client has taken a list of digests. One that nobody waits for is no
-    /// error: it may have been too late.
+    /// Handles a client's acknowledgement of a list of digests. A list for which the device does
+    /// not wait is no error, because the acknowledgement may have come too late.
     ///
     /// # Errors
-    /// It is not the primary, or there is no such digest.
+    /// The client is not the primary, or there is no such digest.
     pub async fn acknowledge(
         &self,
         client: ClientId,

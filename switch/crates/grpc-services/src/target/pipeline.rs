@@ -49,7 +49,7 @@ impl Target {
         let Some(config) = request.config else {
             return Err(Status::invalid_argument("config is unset"));
         };
-        // Loading takes milliseconds: neither here nor on the device's thread.
+        // Loading takes milliseconds, so the crew does it, and not the device's thread.
         let load = self.handle.load_options();
         let save = action == Action::VerifyAndSave;
         let verify = move || {
@@ -90,9 +90,9 @@ impl Target {
             ));
         };
         let updates = std::mem::take(&mut lock(&saved.shadow).updates);
-        // The notes of the shadow come from the same updates.
+        // The updates are executed again, and bring the notes of the shadow back.
         *lock(&saved.config.notes) = Default::default();
-        // They succeeded in the shadow, so they do here.
+        // The updates succeeded in the shadow, so they succeed here.
         let ready = self.build(Arc::clone(&saved.config), updates).await?;
         let ready = ready.map_err(|failure| Status::internal(failure.message))?;
         let replaced = self.install(pipelines, ready, false).await?;
@@ -109,7 +109,7 @@ impl Target {
             return Err(no_pipeline(self.device_id()));
         };
         if old.is_same_pipeline(&verified) {
-            // Nothing changes but the cookie, and no state is lost.
+            // Only the cookie changes, so the state stays.
             let notes = std::mem::take(&mut *lock(&old.notes));
             *lock(&verified.notes) = notes;
             pipelines.active = Some(Arc::new(verified));
@@ -126,7 +126,7 @@ impl Target {
         let wanted = self.exported(&old).await?;
         let queries = wanted.iter().map(|(query, _)| Ok(query.clone()));
         let fetched = self.own_queries(queries.collect())?;
-        // Nothing else runs while a pipeline changes.
+        // No other request runs while a pipeline changes.
         let mut turn = self
             .turn(&Asking::default(), (Footprint::ALL, true), 0)
             .await;
@@ -137,13 +137,13 @@ impl Target {
         let exported = self.crew.blocking(move || {
             let answers = fetched.answered().zip(kinds);
             let answers = answers.filter_map(|((query, answer), kind)| {
-                // They exist: nothing was asked for that may be missing.
+                // Neither fails, because the queries ask only for objects that exist.
                 Some((query.ok()?, answer.ok()?, kind))
             });
             from.export(answers, &to)
         });
         let ops = exported.await?.map_err(refused)?;
-        // The old pipeline stays where one update fails.
+        // If one update fails, the old pipeline stays.
         let ready = self.build(Arc::clone(&new), ops.clone()).await?;
         let replaced = self
             .install(pipelines, ready.map_err(refused)?, true)
@@ -164,7 +164,7 @@ impl Target {
         Ok(())
     }
 
-    /// What to read of the pipeline that runs to bring its state into another.
+    /// The queries whose answers bring the state of the running pipeline into another one.
     async fn exported(
         &self,
         config: &PipelineConfig,
@@ -189,7 +189,7 @@ impl Target {
         Ok(config.export_queries(|table| written.contains(&table))?)
     }
 
-    /// A pipeline after these updates, not on the device's thread.
+    /// Builds a pipeline and executes updates on it, on another thread than the device's.
     async fn build(
         &self,
         config: Arc<PipelineConfig>,
@@ -211,8 +211,8 @@ impl Target {
         self.crew.blocking(build).await
     }
 
-    /// Lets the device run a pipeline, with the arrays of the one before where
-    /// they are to be carried over.
+    /// Lets the device run a pipeline, and moves the arrays of the old one into it if they are to
+    /// be carried over.
     async fn install(
         &self,
         pipelines: &mut Pipelines,
@@ -232,7 +232,7 @@ impl Target {
             for (digest, digest_config) in lock(&config.notes).take_digest_changes() {
                 device.configure_digest(digest, digest_config);
             }
-            // Back to the task: dropped there, not between packets.
+            // The old pipeline goes back to the task, so that it is not dropped between packets.
             replaced
         });
         let replaced = replaced.await?;
@@ -243,7 +243,7 @@ impl Target {
         Ok(replaced)
     }
 
-    /// The RPC GetForwardingPipelineConfig: the saved config, else the active one.
+    /// The RPC GetForwardingPipelineConfig, which returns the saved config, or else the active one.
     pub async fn pipeline(
         &self,
         fields: p4::get_forwarding_pipeline_config_request::ResponseType,
@@ -269,14 +269,14 @@ impl Target {
     }
 }
 
-/// A pipeline that only need be installed.
+/// A pipeline that is ready to be installed.
 struct Ready {
     config: Arc<PipelineConfig>,
     pipeline: Pipeline,
 }
 
-/// What packets have counted in direct counters between the export of a
-/// pipeline's state, which became `ops`, and its end.
+/// The updates that add what packets have counted in direct counters since the old pipeline's state
+/// was exported as `ops`.
 fn missed(
     old: &PipelineConfig,
     new: &PipelineConfig,
@@ -298,7 +298,7 @@ fn missed(
         let answer = query.fetch(source, &mut Progress::default(), &mut slice);
         Some((query, answer.ok()??, kind))
     });
-    // Nothing was written meanwhile, so these are the same updates but for counters.
+    // Nothing was written meanwhile, so these updates differ from `ops` only in their counters.
     let last = old.export(answers, new).unwrap_or_default();
     let pairs = ops.iter().zip(&last);
     pairs

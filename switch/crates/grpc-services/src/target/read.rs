@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The RPC Read: fetched on the device's thread in slices.
+//! The RPC Read, which fetches its answer on the device's thread in slices.
 
 use std::sync::Arc;
 
@@ -19,10 +19,10 @@ use crate::slice::Slice;
 use crate::wire::{Asked, ReadRequest};
 
 impl Target {
-    /// The RPC Read: the messages to stream, and the status after them.
+    /// The RPC Read. Returns the messages to stream and the status after them.
     ///
     /// # Errors
-    /// The status of a request of which nothing can be read.
+    /// The status of a request for which nothing can be read.
     pub async fn read(&self, request: &ReadRequest, asking: Asking) -> Result<Reading, Status> {
         let pipelines = self.pipelines.read().await;
         let active = pipelines.active.as_ref();
@@ -61,7 +61,8 @@ impl Target {
         Ok(Reading::new(Arc::clone(config), fetched, patience))
     }
 
-    /// Resolves the requests of a batch: queries without answers yet. What is no entity ends it all.
+    /// Resolves the requests of a batch to queries. A request that is no entity fails the whole
+    /// batch.
     async fn resolve_requests(
         &self,
         schema: &Schema,
@@ -94,10 +95,10 @@ impl Target {
         Ok(Fetched::new(queries, charge))
     }
 
-    /// Queries of the device itself without answers yet.
+    /// Makes the device's own queries ready to be fetched.
     ///
     /// # Errors
-    /// RESOURCE_EXHAUSTED.
+    /// RESOURCE_EXHAUSTED if there is no room for them.
     pub(super) fn own_queries(
         &self,
         queries: Vec<Result<Query, Failure>>,
@@ -124,7 +125,7 @@ impl Target {
             let done = self.call_sliced(Some(turn), length, move |device, now, slice| {
                 let pipeline = device.pipeline()?;
                 let more = fetched.fetch(pipeline, &config, now, slice);
-                // Back to the task: dropped there, not between packets.
+                // The answers go back to the task, so that they are not dropped between packets.
                 Some((fetched, more))
             });
             let more;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a client takes of a Read: answers are put into messages piece by piece, and dropped
-//! where it takes nothing.
+//! The answer to a Read, which is encoded piece by piece as the client takes it, and dropped if the
+//! client takes nothing.
 
 use std::iter::repeat_n;
 use std::pin::Pin;
@@ -25,17 +25,18 @@ use crate::read::{self, Answer, Part, Pieces, Query, Sorted};
 use crate::turns;
 use crate::wire::{Encoded, Messages};
 
-/// What an RPC streams.
+/// The messages that an RPC streams.
 #[derive(Debug)]
 pub enum Answers {
-    /// Little, or for a client in this process: put into messages when they are asked for.
+    /// A short answer, or one for a client in this process, which is encoded when it is asked for.
     Here(Box<Reading>),
-    /// Put into messages by the crew, one at a time and no more than the client takes.
+    /// A long answer. The crew encodes its messages one at a time, as fast as the client takes
+    /// them.
     Apart(mpsc::Receiver<Result<Encoded, Status>>),
 }
 
-/// What a client reads: messages as it takes them, then a status. Where it takes nothing for
-/// long, the answers are dropped.
+/// The answer that a client reads: messages, and then a status. If the client takes nothing for
+/// long, the rest of the answer is dropped.
 #[derive(Debug)]
 pub struct Reading {
     rest: Arc<Mutex<Rest>>,
@@ -43,30 +44,31 @@ pub struct Reading {
     watch: Option<AbortHandle>,
 }
 
-/// What a client has not taken yet.
+/// The part of an answer that the client has not taken yet.
 #[derive(Debug)]
 struct Rest {
     config: Arc<PipelineConfig>,
     now_ns: u64,
     pending: std::vec::IntoIter<(Query, Answer)>,
-    /// The remaining parts of the query in hand: pieces,
+    /// The remaining parts of the present query, if it is not of tables.
     parts: std::vec::IntoIter<Part>,
-    /// or entries of tables in their order.
+    /// The remaining entries of the present query, if it is of tables.
     entries: Option<Sorted>,
     messages: Messages,
     status: Option<Status>,
     charge: Charge,
-    /// Messages that the client took.
+    /// How many messages the client has taken.
     taken: u64,
 }
 
-/// Answers of fewer bytes wait where HTTP/2 has room for them, without a deadline.
+/// An answer of fewer bytes has no deadline, because HTTP/2 takes it whether or not the client
+/// reads.
 const SMALL: usize = 4096;
-/// Answers of fewer bytes are put into messages in no time.
+/// An answer of at most this many bytes is encoded so fast that the crew need not do it.
 const SHORT: usize = 32 << 10;
 
 impl Answers {
-    /// Puts what was read into messages here, or has the crew do it.
+    /// Decides whether the crew encodes an answer.
     pub fn new(reading: Reading, crew: &Crew, client: Option<Client>) -> Self {
         let is_short = lock(&reading.rest).charge.bytes() <= SHORT;
         match client {
@@ -79,10 +81,10 @@ impl Answers {
         }
     }
 
-    /// What was read, for one in this process.
+    /// The answer for a client in this process.
     ///
     /// # Errors
-    /// INTERNAL: it is for another one.
+    /// INTERNAL if the crew encodes the answer for another client.
     pub fn here(self) -> Result<Reading, Status> {
         match self {
             Answers::Here(reading) => Ok(*reading),
@@ -103,7 +105,7 @@ impl Stream for Answers {
 }
 
 impl Reading {
-    /// `patience`: for how long the client may take nothing; `None` for one in this process.
+    /// `patience` is how long the client may take nothing; `None` for a client in this process.
     pub fn new(config: Arc<PipelineConfig>, fetched: Fetched, patience: Option<Duration>) -> Self {
         let mut results = Vec::new();
         let mut pending = Vec::with_capacity(fetched.queries.len());
@@ -141,11 +143,12 @@ impl Reading {
         }
     }
 
-    /// The values of the cells that were asked for, where nothing else was.
+    /// The values of cells, 64 bits each in this machine's order of bytes, if the Read asks for
+    /// cells only.
     ///
     /// # Errors
-    /// That of the requests; INVALID_ARGUMENT: one is for anything else than a cell of
-    /// a register of up to 64 bits.
+    /// Those of the requests; INVALID_ARGUMENT if one asks for anything else than a cell of a
+    /// register of up to 64 bits.
     pub fn cells(self) -> Result<Bytes, Status> {
         let mut rest = lock(&self.rest);
         if let Some(status) = rest.status.take() {
@@ -169,13 +172,13 @@ impl Reading {
         Ok(column.freeze())
     }
 
-    /// What the client gets is an answer that is written down.
+    /// Has the journal write down what the client gets.
     pub fn awaited(mut self, waiting: Waiting) -> Self {
         self.journal = Some((waiting, Answered::default()));
         self
     }
 
-    /// Hands messages over as they are taken, each in a turn.
+    /// Encodes messages one at a time, each in a turn of its connection, as the client takes them.
     async fn put_into(
         mut self,
         messages: mpsc::Sender<Result<Encoded, Status>>,
@@ -201,7 +204,7 @@ impl Reading {
             Some(Err(status)) => answer.fail(status),
             None => {}
         }
-        // Nothing follows a status.
+        // A status is the last thing that a client gets.
         if !matches!(next, Some(Ok(_)))
             && let Some((waiting, answer)) = self.journal.take()
         {
@@ -218,8 +221,7 @@ impl Drop for Reading {
     }
 }
 
-/// Drops the answers of a client that takes nothing for as long as our patience, or up to twice
-/// that.
+/// Drops the answer when its client has taken nothing for `patience`, or at most twice that long.
 async fn watch(rest: Weak<Mutex<Rest>>, patience: Duration) {
     let mut before = 0;
     loop {
@@ -238,7 +240,7 @@ async fn watch(rest: Weak<Mutex<Rest>>, patience: Duration) {
 }
 
 impl Rest {
-    /// Leaves nothing but a status; what was left otherwise.
+    /// Replaces what is left by a status, and returns what was left so that the caller can drop it.
     fn give_up(&mut self, patience: Duration) -> impl Send + 'static {
         let (bytes, seconds) = (self.charge.bytes(), patience.as_secs_f32());
         self.charge.release(bytes);
@@ -266,7 +268,7 @@ impl Rest {
                     self.entries = None;
                 }
             } else if let Some((query, answer)) = self.pending.next() {
-                // Piece by piece, as the client takes them.
+                // The answer is encoded piece by piece, as the client takes it.
                 match query.in_pieces(answer) {
                     Pieces::Parts(parts) => self.parts = parts.into_iter(),
                     Pieces::Entries(entries) => self.entries = Some(entries),
@@ -293,7 +295,7 @@ impl Iterator for Reading {
     }
 }
 
-/// The status of the requests that queries stand for, each of so many.
+/// The status of all requests. Each result stands for so many of them.
 fn status(results: &[(Result<(), Failure>, usize)]) -> Result<(), Status> {
     if results.iter().all(|(result, _)| result.is_ok()) {
         return Ok(());

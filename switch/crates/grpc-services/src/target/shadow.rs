@@ -33,11 +33,11 @@ impl Shadow {
         }
     }
 
-    /// Takes updates; `undo` is [`Batch::new`]'s. All updates that wait for the COMMIT may take
-    /// `most` bytes of memory.
+    /// Makes a batch of updates; `undo` is [`Batch::new`]'s. All updates that wait for the COMMIT
+    /// may take `most` bytes of memory.
     ///
     /// # Errors
-    /// RESOURCE_EXHAUSTED: these would be too many; none is executed.
+    /// RESOURCE_EXHAUSTED if these would take more, and then none of them is executed.
     pub fn begin(
         &self,
         ops: Vec<Result<Op, Failure>>,
@@ -55,7 +55,7 @@ impl Shadow {
         Batch::new(ops, undo, Some(charge))
     }
 
-    /// Executes what fits into a slice.
+    /// Executes as many updates as fit into a slice.
     pub fn run(&mut self, config: &PipelineConfig, batch: &mut Batch, slice: &mut Slice) {
         let mut notes = lock(&config.notes);
         let mut plant = Plant {

@@ -8,32 +8,32 @@ use crate::journal::{self, Pace};
 use crate::order::{Entered, Wish};
 use crate::turns;
 
-/// Who asks.
+/// The origin of a request.
 #[derive(Clone, Debug, Default)]
 pub struct Asking {
-    /// The request is done on threads of the crew.
+    /// Whether the crew does the request.
     pub is_apart: bool,
-    /// Whose it is; `None` for one of this process.
+    /// The client that asks; `None` for a request of this process.
     pub client: Option<Client>,
 }
 
-/// Units of work of a request that does not take long: about a slice.
+/// The most units of work of a short request, about as many as one slice has.
 const SHORT: usize = 128;
 
-/// A request may use the device as long as this is there.
+/// A request's permission to use the device, which ends when it is dropped.
 #[derive(Debug)]
 pub struct Turn {
-    /// It is done on the device's own thread only.
+    /// Whether the closures of the request run on the device's own thread only.
     pub from_afar: bool,
-    /// The pace of its first closure, where one waited for it.
+    /// The pace of the first closure, if the request waited for the journal.
     pub first: Option<Pace>,
     _entered: Entered,
     _own: Option<turns::Turn>,
 }
 
 impl Target {
-    /// Waits until a request may use the device: those of its own connection come one after the other,
-    /// and so do those that would disturb each other.
+    /// Waits until a request may use the device. The requests of one connection come one after the
+    /// other, and so do requests that would disturb each other.
     pub(super) async fn turn(
         &self,
         asking: &Asking,
@@ -49,8 +49,8 @@ impl Target {
             }
             _ => None,
         };
-        // A request that is run as it was written down waits for its turn in front of the others, so
-        // that they have the order that they had.
+        // A request that is replayed waits for the journal first, so that requests enter in the
+        // order in which they did when they were written down.
         let first = match journal::current() {
             Some(call) if work > 0 => Some(call.turn().await),
             _ => None,

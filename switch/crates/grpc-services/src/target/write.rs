@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The RPC Write: resolved on its task, executed on the device's thread in
-//! slices between which packets go on, and undone where a batch is all or none.
+//! The RPC Write. Its updates are resolved on the RPC's task, executed on the device's thread in
+//! slices between which packets go on, and undone if one fails in a batch that is all or none.
 
 use std::iter::repeat_n;
 use std::sync::Arc;
@@ -27,11 +27,12 @@ use crate::updates;
 use crate::wire::{Cell, WriteRequest};
 use crate::write;
 
-/// Operations that are dropped in no time.
+/// At most this many operations are dropped on the thread that answers.
 const FEW: usize = 128;
-/// Updates whose words are told, where others were undone for one: of more, a status has the codes.
+/// How many of the updates that were undone because of another one get words; the others get only
+/// their codes.
 const WORDS: usize = 256;
-/// Cells of an array that are as much work as one update.
+/// How many cells of an array are as much work as one update.
 const CELLS_PER_UNIT: usize = 64;
 
 impl Target {
@@ -41,7 +42,8 @@ impl Target {
     /// Its status, with details for each update.
     pub async fn write(&self, request: &WriteRequest, asking: Asking) -> Result<(), Status> {
         let head = &request.head;
-        // Before the pipelines are locked, as in `set_pipeline`.
+        // This comes before the pipelines are locked, as in `set_pipeline`, so that the two cannot
+        // wait for each other.
         let begun = self.begin(&head.role, head.election_id.as_ref()).await?;
         let pipelines = self.pipelines.read().await;
         let active = pipelines.active.as_ref();
@@ -73,7 +75,7 @@ impl Target {
         };
         let batch = Batch::new(ops, undo, Some(charge))?;
         if batch.is_done() {
-            // Nothing need be tried.
+            // One of the updates cannot succeed, so none is executed.
             return self.ended(batch.finish(), &asking);
         }
         let wish = batch.wish(&config.program);
@@ -82,7 +84,7 @@ impl Target {
         self.ended(batch.finish(), &asking)
     }
 
-    /// The status of a batch, which is dropped where that holds up nobody.
+    /// The status of a batch. A large batch is dropped on another thread.
     fn ended(&self, finished: Finished, asking: &Asking) -> Result<(), Status> {
         let status = finished.status();
         if !asking.is_apart && self.crew.is_apart() && finished.ops.len() > FEW {
@@ -94,7 +96,7 @@ impl Target {
     /// Executes a batch on a saved pipeline, in slices between which others are answered.
     ///
     /// # Errors
-    /// RESOURCE_EXHAUSTED: too much would wait for the COMMIT.
+    /// RESOURCE_EXHAUSTED if too much would wait for the COMMIT.
     async fn execute_saved(
         &self,
         saved: &Saved,
@@ -128,7 +130,7 @@ impl Target {
             let config = Arc::clone(config);
             let executed = self.call_sliced(Some(&mut turn), length, move |device, now, slice| {
                 batch.run_on(device, now, &config, slice)?;
-                // Back to the task: dropped there, not between packets.
+                // The batch goes back to the task, so that it is not dropped between packets.
                 Some(batch)
             });
             batch = executed
@@ -138,7 +140,7 @@ impl Target {
         Ok(batch)
     }
 
-    /// Refuses an update that packets, or other clients, would wait for too long.
+    /// Refuses an update that packets or other clients would wait too long for.
     fn check_members(&self, members: usize) -> Result<(), Failure> {
         let limit = self.limits.members;
         if members <= limit {
@@ -151,7 +153,8 @@ impl Target {
         Err(Failure::new(Code::ResourceExhausted, words))
     }
 
-    /// Refuses a batch that others would wait for too long: small updates of large arrays.
+    /// Refuses a batch that others would wait too long for, because its few updates write large
+    /// arrays.
     fn check_cells(&self, program: &Program, ops: &[Result<Op, Failure>]) -> Result<(), Status> {
         let cells = ops.iter().flatten().map(|op| op.cells(program));
         let (count, sum) = cells
@@ -168,7 +171,7 @@ impl Target {
         )))
     }
 
-    /// Refuses a batch that packets would wait for too long.
+    /// Refuses a batch that packets would wait too long for.
     fn check_work(&self, program: &Program, ops: &[Result<Op, Failure>]) -> Result<(), Status> {
         let ops = ops.iter().flatten();
         let work = ops.map(|op| op.units() + op.cells(program) / CELLS_PER_UNIT);
@@ -183,7 +186,7 @@ impl Target {
         )))
     }
 
-    /// Resolves the updates of a request. What is no update ends it all.
+    /// Resolves the updates of a request. Bytes that are no update fail the whole request.
     async fn resolve(
         &self,
         schema: &Schema,
@@ -196,7 +199,7 @@ impl Target {
         let mut ports = None;
         let mut register = None;
         let mut pause = Pause::default();
-        // All but cells that follow each other is charged one by one.
+        // Operations are charged one by one, except cells that are merged into a run.
         let mut charged = 0;
         for update in request.items() {
             pause.after(update.len()).await;
@@ -262,7 +265,7 @@ impl Target {
     }
 }
 
-/// Bytes of memory of operations, as lists hold them; cells that are added to one later aside.
+/// The memory of operations in a list, bytes, without the cells that may be merged into them later.
 fn more_bytes(ops: &[Result<Op, Failure>]) -> usize {
     let bytes = ops.iter().map(|op| match op {
         Ok(op) => op.bytes(),
@@ -271,7 +274,7 @@ fn more_bytes(ops: &[Result<Op, Failure>]) -> usize {
     bytes.sum()
 }
 
-/// Operations, and what became of each.
+/// Operations with their results.
 #[derive(Debug)]
 pub struct Finished {
     pub ops: Vec<Result<Op, Failure>>,
@@ -283,7 +286,7 @@ impl Finished {
     /// The status of the updates that the operations stand for.
     ///
     /// # Errors
-    /// With details for each update, where one failed.
+    /// A status with details of each update, if one failed.
     fn status(&self) -> Result<(), Status> {
         if self.results.iter().all(Result::is_ok) {
             return Ok(());
@@ -304,33 +307,34 @@ fn updates(op: &Result<Op, Failure>) -> usize {
 pub struct Batch {
     ops: Vec<Result<Op, Failure>>,
     results: Vec<Result<(), Failure>>,
-    /// Cells of the array in hand that are written.
+    /// How many cells of the present array have been written.
     cells: usize,
-    /// Changed digests, whose memory is not freed between packets.
+    /// The former state of changed digests, kept so that its memory is not freed between packets.
     forgotten: Vec<Forgotten>,
-    /// `None`: failed updates do not matter to the others.
+    /// `None` if a failed update does not matter to the others.
     undo: Option<Undo>,
-    /// The memory of all of it; `None`: of the device itself.
+    /// The memory of the batch; `None` for a batch of the device itself.
     charge: Option<Charge>,
 }
 
 #[derive(Debug, Default)]
 struct Undo {
-    /// What undoes the updates that were executed, in their order, each with
-    /// its place among them.
+    /// The updates that undo those that were executed, in their order, each with the place of the
+    /// one that it undoes.
     inverses: Vec<(usize, Op)>,
-    /// Bytes of memory that they may still take, of so many.
+    /// How many further bytes of memory `inverses` may take.
     room: usize,
+    /// How many bytes of memory `inverses` may take in all.
     limit: usize,
-    /// The update that failed.
+    /// The place of the update that failed.
     failed: Option<usize>,
 }
 
 impl Undo {
-    /// Takes the memory of what undoes the next update.
+    /// Takes room for the update that undoes the next one.
     ///
     /// # Errors
-    /// RESOURCE_EXHAUSTED: it would be too much.
+    /// RESOURCE_EXHAUSTED if there is none left.
     fn charge(&mut self, inverse: &Op) -> Result<(), Failure> {
         let left = self.room.checked_sub(inverse.bytes());
         self.room = left.ok_or_else(|| {
@@ -346,8 +350,9 @@ impl Undo {
 }
 
 impl Batch {
-    /// `undo`: all or none, and what undoes them may take so many bytes of memory. `charge` has the
-    /// memory of the operations already.
+    /// Makes a batch of operations. With `undo`, all or none of them are executed, and the updates
+    /// that undo them may take so many bytes of memory. `charge` has the memory of the operations
+    /// already.
     ///
     /// # Errors
     /// RESOURCE_EXHAUSTED: there is no room for what becomes of them.
@@ -373,13 +378,13 @@ impl Batch {
             ops,
         };
         if let Some(undo) = &mut batch.undo {
-            // One that cannot succeed: nothing need be tried.
+            // If one update cannot succeed, none of the others needs to be executed.
             undo.failed = batch.ops.iter().position(Result::is_err);
         }
         Ok(batch)
     }
 
-    /// What it changes, and how much work it is.
+    /// The objects that the batch changes, and how much work it is, in units.
     pub fn wish(&self, program: &Program) -> (Footprint, usize) {
         let ops = self.ops.iter().flatten();
         ops.fold((Footprint::NOTHING, 0), |(uses, work), op| {
@@ -399,8 +404,8 @@ impl Batch {
         }
     }
 
-    /// Does what fits into a slice on the device's thread; `None` when it has
-    /// no pipeline.
+    /// Executes as much as fits into a slice on the device's thread; `None` if the device has no
+    /// pipeline.
     fn run_on(
         &mut self,
         device: &mut device::Device,
@@ -422,7 +427,7 @@ impl Batch {
         Some(())
     }
 
-    /// Does what fits into a slice.
+    /// Executes as much as fits into a slice.
     pub fn run(&mut self, plant: &mut Plant<'_>, slice: &mut Slice) {
         while !self.is_done() {
             let units = self.step(plant);
@@ -432,7 +437,8 @@ impl Batch {
         }
     }
 
-    /// One update, or a part of it, or what undoes one. How much work it was.
+    /// Executes an update or a part of it, or undoes an update. Returns how much work it was, in
+    /// units.
     fn step(&mut self, plant: &mut Plant<'_>) -> usize {
         if let Some(undo) = &mut self.undo
             && undo.failed.is_some()
@@ -470,8 +476,8 @@ impl Batch {
         }
     }
 
-    /// Executes an update, or the next part of it; whether it is done, and how
-    /// much work it was.
+    /// Executes an update, or the next part of it. Returns whether it is done, and how much work it
+    /// was, in units.
     fn attempt(&mut self, at: usize, plant: &mut Plant<'_>) -> Result<(bool, usize), Failure> {
         let op = self.ops[at].as_ref().map_err(Failure::clone)?;
         let all = op.cells(plant.pipeline.program());
@@ -505,7 +511,7 @@ impl Batch {
         Ok((is_done, units))
     }
 
-    /// The updates, and what became of them.
+    /// The operations with their results.
     pub fn finish(mut self) -> Finished {
         if let Some(Undo {
             failed: Some(failed),

@@ -10,11 +10,11 @@ use crate::proto::p4::v1::update::Type;
 /// `RegisterEntry` with an index and a bitstring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell<'a> {
-    /// As P4Info has it.
+    /// The id of the register in P4Info.
     pub register_id: u32,
-    /// As on the wire, so it may be negative.
+    /// The index as it is on the wire, so it may be negative.
     pub index: i64,
-    /// Big-endian.
+    /// The value, big-endian.
     pub bitstring: &'a [u8],
 }
 
@@ -25,7 +25,7 @@ fn expect(bytes: &mut &[u8], byte: u8) -> Option<()> {
     Some(())
 }
 
-/// The contents of a field with a length that is all there is.
+/// The contents of a field with a length, if nothing follows it.
 #[inline]
 fn only(mut bytes: &[u8], key: u8) -> Option<&[u8]> {
     expect(&mut bytes, key)?;
@@ -56,7 +56,7 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// `RegisterEntry` with an index and nothing else: a cell that is to be read.
+/// A `RegisterEntry` with an index and nothing else, which is a cell that is to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked {
     /// As P4Info has it.

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Messages that gRPC leaves as they are.
+//! Messages that gRPC neither decodes nor encodes.
 
 use bytes::{Buf, BufMut, Bytes};
 use tonic::Status;
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 
-/// A message as it is on the wire.
+/// An encoded message, as it is on the wire.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Encoded(pub Bytes);
 
-/// Leaves messages encoded.
+/// The codec that leaves messages encoded.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EncodedCodec;
 

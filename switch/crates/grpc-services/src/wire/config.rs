@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a `SetForwardingPipelineConfigRequest` will take, told before it is taken apart.
+//! Estimates how much memory a `SetForwardingPipelineConfigRequest` will take, before it is
+//! decoded.
 
 use super::fields;
 
-/// Numbers of `SetForwardingPipelineConfigRequest.config` and `ForwardingPipelineConfig.p4info`.
+/// The numbers of the fields `SetForwardingPipelineConfigRequest.config` and
+/// `ForwardingPipelineConfig.p4info`.
 const CONFIG: u64 = 5;
 const P4INFO: u64 = 1;
-/// Bytes of memory for each of P4Info, as objects: an empty one is two on the wire and 100 and more
-/// in memory.
+/// How many bytes of memory are charged for each byte of P4Info. An empty object has two bytes on
+/// the wire, and 100 or more in memory.
 const P4INFO_FACTOR: usize = 64;
 
-/// Bytes of memory of what a request becomes beside its own: P4Info as objects, and a program that
-/// takes about as much as its JSON.
+/// The memory that a request will take besides its own bytes, bytes: P4Info as objects, and a
+/// program, which takes about as much as its JSON.
 pub fn config_memory(request: &[u8]) -> usize {
     let configs = parts(request, CONFIG);
     let infos = configs.flat_map(|config| parts(config, P4INFO));
     request.len() + P4INFO_FACTOR * infos.map(<[u8]>::len).sum::<usize>()
 }
 
-/// The messages in a field, of which prost makes one.
+/// The messages in a field. If there are several, prost merges them into one.
 fn parts(mut message: &[u8], number: u64) -> impl Iterator<Item = &[u8]> {
-    // What is malformed is refused when it is decoded, up to where it is.
+    // A malformed message is refused when it is decoded, so only the part before the error counts.
     std::iter::from_fn(move || fields::field(&mut message))
         .filter(move |field| field.number == number)
         .filter_map(|field| field.contents)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The answers of a Read: entities in messages of a size that clients take.
+//! Puts the entities that answer a Read into messages of a size that clients take.
 
 use std::collections::VecDeque;
 
@@ -11,17 +11,17 @@ use super::fields::READ_RESPONSE_ENTITIES;
 use super::written::Written;
 use crate::proto::p4::v1 as p4;
 
-/// Bytes of a message, at most, unless one entity is longer. Clients take 4 MiB
-/// unless told otherwise; one that decodes while the next message is on its way
-/// is faster with shorter ones.
+/// The longest message, bytes, unless one entity is longer. Clients take 4 MiB unless they are told
+/// otherwise. Shorter messages are faster for a client that decodes one while the next is on its
+/// way.
 const MESSAGE_BYTES: usize = 128 << 10;
 
-/// `ReadResponse` messages in the making.
+/// `ReadResponse` messages that are being filled.
 #[derive(Debug, Default)]
 pub struct Messages {
-    /// Full ones, oldest first.
+    /// The full messages, the oldest first.
     full: VecDeque<Bytes>,
-    /// The one that is being filled.
+    /// The message that is being filled.
     open: BytesMut,
 }
 
@@ -53,7 +53,7 @@ impl Messages {
         let _ = encode_length_delimiter(length, &mut self.open);
     }
 
-    /// Nothing more comes into the open message; whether there was anything.
+    /// Closes the message that is being filled, and returns whether it had any entities.
     pub fn finish(&mut self) -> bool {
         let any = !self.open.is_empty();
         if any {

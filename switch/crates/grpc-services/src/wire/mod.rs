@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The RPCs Write and Read with messages that stay as they are on the wire.
 //!
-//! A control loop moves tens of thousands of register cells at a time. As
-//! protobuf's objects each of them is four allocations' worth of structures that
-//! live for a microsecond; here they are read from the request's bytes, and
-//! answers are written as bytes. What is no cell of a register is still decoded
-//! and encoded as any message is, so there is one meaning of it, and cells that
-//! are not written in the usual way take that path, too.
+//! A control loop moves tens of thousands of register cells at a time. As protobuf's objects each
+//! of them would be four allocations that live for a microsecond. So cells are read from the bytes
+//! of the request, and written as the bytes of the answer. Everything else is decoded and encoded
+//! like any message, and so are cells that a client writes in an unusual way, so that each message
+//! has one meaning.
 
 mod cell;
 mod codec;
@@ -28,7 +27,7 @@ pub mod rpc {
     include!(concat!(env!("OUT_DIR"), "/p4.v1.P4Runtime.rs"));
 }
 
-/// The bytes are no such message; INTERNAL, as gRPC has it.
+/// The status INTERNAL of bytes that are no such message, as gRPC defines it.
 fn malformed(what: &str, why: &str) -> tonic::Status {
     tonic::Status::internal(format!("the {what} cannot be decoded: {why}"))
 }

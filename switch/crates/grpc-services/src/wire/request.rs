@@ -16,7 +16,7 @@ pub fn put_update(request: &mut impl BufMut, register_id: u32, index: i64, value
     request.put_slice(&written::update(register_id, index, value));
 }
 
-/// Bytes of a request beside its items, at the most: they are decoded in one go.
+/// The most bytes of a request besides its items. It is limited because they are decoded in one go.
 const HEAD_BYTES: usize = 4096;
 
 /// A request that is a batch of something.
@@ -45,13 +45,13 @@ impl Batch for p4::ReadRequest {
     const ITEM: &'static str = "Entity";
 }
 
-/// What a client wants to write.
+/// A Write's request.
 pub type WriteRequest = Request<p4::WriteRequest>;
 
-/// What a client wants to read.
+/// A Read's request.
 pub type ReadRequest = Request<p4::ReadRequest>;
 
-/// A request whose items are looked at one by one.
+/// A request whose items are decoded one by one.
 #[derive(Debug)]
 pub struct Request<B> {
     /// Everything but the items.
@@ -65,8 +65,8 @@ impl<B: Batch> Request<B> {
     /// Reads the head of a message and counts its items.
     ///
     /// # Errors
-    /// INTERNAL: the bytes are no such request. INVALID_ARGUMENT: there is more in front of its items
-    /// than any client has there.
+    /// INTERNAL: the bytes are no such request. INVALID_ARGUMENT: there is more in front of its
+    /// items than any client has there.
     pub fn decode(message: Encoded) -> Result<Self, Status> {
         let message = message.0;
         let mut rest = &message[..];
@@ -99,7 +99,7 @@ impl<B: Batch> Request<B> {
     /// The items, each encoded.
     pub fn items(&self) -> impl Iterator<Item = &[u8]> {
         let mut rest = &self.message[..];
-        // All of it was looked through before.
+        // `decode` has looked through all items, so none of them is malformed here.
         std::iter::from_fn(move || fields::field(&mut rest))
             .filter(|field| field.number == u64::from(B::FIELD))
             .filter_map(|field| field.contents)
@@ -154,8 +154,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the bytes, we and prost agree whether they are a request,
-        /// and which.
+        /// This module and prost agree on whether any bytes are a request, and on which one.
         #[test]
         fn damaged_requests_are_refused_as_prost_refuses_them(
             at: prop::sample::Index, byte: u8, cut: prop::sample::Index,

@@ -9,9 +9,9 @@ use super::fields::{
 };
 use crate::proto::p4::v1::update::Type;
 
-/// Room for the longest: 16 bytes of value, 10 of index, 5 of id, and up to 3
-/// in front of each of the seven fields; and for a copy past the end. The length
-/// of each part fits into one byte.
+/// Room for the longest message: 16 bytes of value, 10 of index, 5 of id, up to 3 in front of each
+/// of the seven fields, and some for a copy past the end. The length of each part fits into one
+/// byte.
 const ROOM: usize = 64;
 
 /// A cell's message.
@@ -55,12 +55,12 @@ pub fn update(register_id: u32, index: i64, value: u128) -> Written {
     out
 }
 
-/// The parts whose lengths depend on their values, found first: each length
-/// stands in front of what it tells.
+/// The parts whose lengths depend on their values. They are encoded first, because each length
+/// stands in front of its part.
 struct Parts {
     id: ([u8; 16], usize),
     index: ([u8; 16], usize),
-    /// Big-endian, with the bytes that count in front.
+    /// The value, big-endian, with its significant bytes in front.
     value: ([u8; 16], usize),
     /// Bytes of the `RegisterEntry`.
     entry: usize,
@@ -72,7 +72,7 @@ impl Parts {
         let id = varint(u64::from(register_id));
         let mut place = varint(index as u64);
         if index == 0 {
-            // Left out, as is its key.
+            // An index of 0 is left out with its key.
             place.1 = 0;
         }
         let zeros = (value.leading_zeros() / 8).min(15);

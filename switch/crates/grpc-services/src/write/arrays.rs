@@ -88,12 +88,12 @@ fn register_index(
     index(given, &of, register.size)
 }
 
-/// What a cell is to become.
+/// The value that a cell is to have.
 enum CellValue<'a> {
     Bitstring(&'a [u8]),
     Enum(&'a [u8]),
     Bool(bool),
-    /// Nothing that a register holds.
+    /// A value that no register can hold.
     Other,
 }
 
@@ -122,7 +122,8 @@ impl CellValue<'_> {
     }
 }
 
-/// Reads an index into that which `of` names; unset is `None`, all cells.
+/// Reads an index into the array that `of` names; `None` stands for all cells and is an index that
+/// is not set.
 ///
 /// # Errors
 /// INVALID_ARGUMENT: negative. OUT_OF_RANGE: past the end.
@@ -199,10 +200,10 @@ pub fn meter_config(
     Ok(read)
 }
 
-/// UNIMPLEMENTED: v1model's meters do not count colours.
+/// Refuses counters of meters, because v1model's meters do not count colours.
 ///
 /// # Errors
-/// They are asked for.
+/// UNIMPLEMENTED if they are asked for.
 pub fn no_meter_counters(
     of: &dyn Fn() -> String,
     given: Option<&p4::MeterCounterData>,

@@ -33,7 +33,7 @@ pub fn entry(schema: &Schema, kind: Type, given: &p4::DigestEntry) -> Result<Op,
     Ok(Op::Digest(change, Box::new((digest.digest, config))))
 }
 
-/// A digest's configuration as it was written.
+/// Renders a digest's configuration as the client wrote it.
 pub fn render(digest_id: u32, config: &DigestConfig) -> p4::DigestEntry {
     p4::DigestEntry {
         digest_id,

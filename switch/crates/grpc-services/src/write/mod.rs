@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Updates: checked and resolved to dense ids on the RPC's task, as far as that
-//! is possible without the device's state.
+//! Updates are checked and resolved to dense ids on the RPC's task, as far as that is possible
+//! without the device's state.
 
 pub mod arrays;
 pub mod digest;
@@ -17,8 +17,8 @@ use crate::proto::p4::v1::entity::Entity;
 use crate::proto::p4::v1::update::Type;
 use crate::schema::{Objects, Schema};
 
-/// Checks an update. `ports` are those that the device has, to be watched;
-/// `None` leaves that unchecked.
+/// Checks and resolves an update. `ports` are the ports of the device, among which watched ports
+/// must be; `None` leaves watched ports unchecked.
 ///
 /// # Errors
 /// The update's `p4.v1.Error`; the message names the object and the field.
@@ -48,8 +48,9 @@ pub fn resolve(schema: &Schema, ports: Option<&[u16]>, update: &p4::Update) -> R
     }
 }
 
-/// How many members, replicas or actions an update lists, told before it is resolved, which for
-/// many takes long. A value, which may be several rows, is four.
+/// How many members, replicas or actions an update lists. It is known before the update is
+/// resolved, because resolving many takes long. A value of a value set counts as four, because it
+/// may become several rows.
 pub fn members(update: &p4::Update) -> usize {
     use p4::packet_replication_engine_entry::Type as Replication;
     let entity = update.entity.as_ref();
@@ -97,7 +98,7 @@ pub fn watches_ports(update: &p4::Update) -> bool {
     }
 }
 
-/// UNIMPLEMENTED: extern entries.
+/// The failure of extern entries, which this target does not have.
 pub fn no_externs() -> Failure {
     Failure::unimplemented(
         "extern entries are not supported: v1model has no externs beside those of P4Runtime",
@@ -109,12 +110,12 @@ fn change(kind: Type) -> Change {
     match kind {
         Type::Delete => Change::Delete,
         Type::Insert => Change::Insert,
-        // Unspecified ones were refused before.
+        // Unspecified types were refused before.
         Type::Modify | Type::Unspecified => Change::Modify,
     }
 }
 
-/// INVALID_ARGUMENT unless the update modifies.
+/// Refuses an update with INVALID_ARGUMENT unless it modifies.
 fn only_modify(what: &str, kind: Type) -> Result<(), Failure> {
     if kind == Type::Modify {
         return Ok(());
@@ -124,10 +125,10 @@ fn only_modify(what: &str, kind: Type) -> Result<(), Failure> {
     )))
 }
 
-/// An object by P4Info's id; `field` is what the id is called.
+/// Finds an object by its id in P4Info; `field` is what the id is called.
 ///
 /// # Errors
-/// INVALID_ARGUMENT: unset. NOT_FOUND: no such object.
+/// INVALID_ARGUMENT if the id is not set, NOT_FOUND if there is no such object.
 pub fn find<'a, T>(
     objects: &'a Objects<T>,
     kind: &str,

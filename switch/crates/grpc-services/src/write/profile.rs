@@ -30,7 +30,7 @@ pub fn member(schema: &Schema, kind: Type, given: &p4::ActionProfileMember) -> R
         )));
     }
     let call = match (&given.action, kind) {
-        // What is deleted is told by its ids.
+        // A deletion names only the ids.
         (_, Type::Delete) => v1model::ActionCall {
             action: v1model::ActionId(0),
             args: Vec::new(),
@@ -143,7 +143,7 @@ fn weight(profile: &Profile, weight: i32, of: &dyn Fn() -> String) -> Result<u32
     }
 }
 
-/// The size of a group, in what the selector counts.
+/// The size of a group, counted as the selector counts it.
 fn check_size(
     profile: &Profile,
     weights: impl Iterator<Item = u32>,
@@ -167,7 +167,7 @@ fn check_size(
 enum Watched<'a> {
     Nothing,
     Port(&'a [u8]),
-    /// In the deprecated field.
+    /// Whether the port was given in the deprecated field.
     Number(i32),
 }
 
@@ -233,7 +233,7 @@ pub fn one_shot(
     Ok((calls, numeric_ports))
 }
 
-/// A one-shot as it was written.
+/// Renders a one-shot as the client wrote it.
 pub fn render_one_shot(
     profile: &Profile,
     calls: &[WeightedCall],
@@ -258,7 +258,7 @@ pub fn render_one_shot(
     }
 }
 
-/// A group as it was written.
+/// Renders a group as the client wrote it.
 pub fn render_group(profile: &Profile, group: &Group, note: &GroupNote) -> p4::ActionProfileGroup {
     use p4::action_profile_group::member::WatchKind;
     let members = group.members.iter();

@@ -138,7 +138,7 @@ fn render_replicas(replicas: &[Replica], note: &GroupNote) -> Vec<p4::Replica> {
     replicas.collect()
 }
 
-/// A multicast group as it was written.
+/// Renders a multicast group as the client wrote it.
 pub fn render_multicast(
     group: u32,
     replicas: &[Replica],
@@ -153,7 +153,7 @@ pub fn render_multicast(
     }
 }
 
-/// A clone session as it was written.
+/// Renders a clone session as the client wrote it.
 pub fn render_clone_session(
     id: u32,
     session: &CloneSession,

@@ -118,7 +118,7 @@ fn default_entry(
     let read = |action| entry::action(schema, ports, table, action, true, &mut note);
     let action = action.map(read).transpose()?;
     if action.is_none() {
-        // A reset takes the direct resources and the metadata along.
+        // Resetting a default entry also resets its direct resources and metadata.
         note = EntryNote::default();
         if table.direct_counter {
             counter = counter.or(Some(CounterData::default()));
@@ -133,10 +133,10 @@ fn default_entry(
     })))
 }
 
-/// The default entry has neither match nor priority.
+/// Checks that a default entry is given without match and priority.
 ///
 /// # Errors
-/// INVALID_ARGUMENT.
+/// INVALID_ARGUMENT if it has one of them.
 pub fn check_default_key(table: &Table, given: &p4::TableEntry) -> Result<(), Failure> {
     if given.r#match.is_empty() && given.priority == 0 {
         return Ok(());
@@ -193,11 +193,11 @@ fn direct_resources(table: &Table, given: &p4::TableEntry) -> Result<Resources, 
     }
     let meter = given.meter_config.as_ref();
     let meter = meter.map(|config| meter_config(config, &of)).transpose()?;
-    // Unset is the default configuration, of entries that are modified, too.
+    // An entry whose meter is not set gets the default configuration, even if it is modified.
     Ok((counter, Some(meter)))
 }
 
-/// INVALID_ARGUMENT: a counter is asked of a table without.
+/// The failure of a request for the direct counter of a table that has none.
 pub fn no_direct_counter(table: &Table) -> Failure {
     Failure::invalid(format!(
         "table {} has no direct counter: leave counter_data unset",
@@ -205,7 +205,7 @@ pub fn no_direct_counter(table: &Table) -> Failure {
     ))
 }
 
-/// INVALID_ARGUMENT: a meter is asked of a table without.
+/// The failure of a request for the direct meter of a table that has none.
 pub fn no_direct_meter(table: &Table) -> Failure {
     Failure::invalid(format!(
         "table {} has no direct meter: leave meter_config unset",
@@ -213,8 +213,7 @@ pub fn no_direct_meter(table: &Table) -> Failure {
     ))
 }
 
-/// The entry that a direct resource belongs to; the key is `None` for the
-/// default entry.
+/// Finds the entry that a direct resource belongs to; the key is `None` for the default entry.
 fn owner<'a>(
     schema: &'a Schema,
     given: Option<&p4::TableEntry>,
