@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The device's ports as sockets: opening, receiving, sending, capturing.
+//! The ports of a device: opening, receiving, sending and capturing.
 
 use crate::captures::PortCaptures;
 use crate::clock::Clock;
@@ -20,24 +20,25 @@ use std::path::Path;
 use std::sync::Arc;
 use tracing::warn;
 
-/// Longest Ethernet header that the MTU leaves out: addresses, VLAN tag, type.
+/// The length of the longest Ethernet header, which the MTU does not count: addresses, VLAN tag,
+/// type.
 const HEADER: u32 = 18;
 
-/// Bytes that may wait for a port's socket to have room; more is lost.
+/// How many bytes may wait for a port's socket to have room. Further frames are lost.
 pub const BACKLOG: usize = 16 << 20;
-/// A due time that is not to be compared with the clock.
+/// The due time of a frame whose lateness does not count.
 const UNKNOWN: u64 = u64::MAX;
 
 /// How interfaces are opened.
 #[derive(Debug, Clone, Copy)]
 pub struct Opening {
-    /// Switch their offloads off.
+    /// Whether the interfaces' offloads are switched off.
     pub offloads_off: bool,
-    /// Packets wait in a port's queues while its interface takes none, because
-    /// it is shaped: as with BMv2, whose threads wait in the system call. Otherwise they
-    /// leave their queues when they are due and wait behind them.
+    /// Whether packets wait in a port's queues while its interface takes none because it is shaped,
+    /// as with BMv2, whose threads wait in the system call. Otherwise they leave their queues when
+    /// they are due, and wait behind them.
     pub wait_for_room: bool,
-    /// What comes while nobody receives for so long, ns, is kept by the kernel.
+    /// How long the kernel must be able to keep frames that nobody receives, ns.
     pub lateness: u64,
 }
 
@@ -102,33 +103,34 @@ pub fn open(name: &str, how: Opening) -> Result<PacketSocket, String> {
     Ok(socket)
 }
 
-/// A port with its number and name, and where its frames are captured.
+/// A port with its number, its name and its captures.
 pub struct Attached<P> {
-    /// Its number in the device.
+    /// The port's number in the device.
     pub number: u16,
-    /// The name of what is behind it, for messages.
+    /// The name of the interface behind the port, for messages.
     pub name: String,
-    /// The port.
+    /// The port itself.
     pub port: P,
-    /// Its captures, if any.
+    /// The port's captures, if its frames are captured.
     pub captures: Option<PortCaptures>,
 }
 
-/// A port and what waits to leave through it.
+/// A port with the frames that wait to leave through it.
 struct Way<P> {
     number: u16,
     name: String,
     port: P,
     batch: Outbox,
-    /// When the frames in the batch were due; [`UNKNOWN`] of those that waited for room.
+    /// The due times of the frames in the batch, which are [`UNKNOWN`] for those that waited for
+    /// room.
     due: Vec<u64>,
-    /// What waits behind the batch for the socket to have room, and its bytes.
+    /// The frames that wait behind the batch for the socket to have room.
     backlog: VecDeque<Vec<u8>>,
     backlog_bytes: usize,
     captures: Option<PortCaptures>,
-    /// Frames were received since the kernel was asked for those that it dropped.
+    /// Whether frames were received since the kernel was asked how many it dropped.
     received: bool,
-    /// The socket has no room: what is in the batch waits.
+    /// Whether the socket has no room, so that the frames in the batch wait.
     full: bool,
     failed: Traffic,
     warned_checksum: bool,
@@ -178,8 +180,8 @@ impl<P: Port> Way<P> {
         }
     }
 
-    /// Sends what waits. Without `wait`, what the socket has no room for is lost.
-    /// `late` gets how late each frame was, but for those that waited for room.
+    /// Sends the frames that wait. Without `wait`, frames for which the socket has no room are
+    /// lost. `late` gets how late each frame was, except those that waited for room.
     fn flush(&mut self, wait: bool, clock: &impl Time, late: &mut Vec<u64>) {
         loop {
             let (failed, warned, name) = (&mut self.failed, &mut self.warned_send, &self.name);
@@ -191,7 +193,7 @@ impl<P: Port> Way<P> {
             let due = self.due.drain(..left).filter(|&due| due != UNKNOWN);
             late.extend(due.map(|due| now.saturating_sub(due)));
             if self.full {
-                // From here on it is the link that makes them late.
+                // If these frames are late, it is because of the link, and not of this thread.
                 self.due.fill(UNKNOWN);
             }
             if self.full || self.backlog.is_empty() {
@@ -207,7 +209,7 @@ impl<P: Port> Way<P> {
         }
     }
 
-    /// A frame waits behind those for which the socket has no room.
+    /// Puts a frame behind those for which the socket has no room.
     fn wait(&mut self, frame: &mut Vec<u8>) {
         if self.backlog_bytes + frame.len() <= BACKLOG {
             self.backlog_bytes += frame.len();
@@ -220,7 +222,7 @@ impl<P: Port> Way<P> {
     }
 }
 
-/// Where frames of an RF link are captured, by the number of its port.
+/// The captures of an RF link, with the number of its port.
 struct RfTap {
     port: u16,
     captures: PortCaptures,
@@ -229,30 +231,30 @@ struct RfTap {
 /// All ports of a device.
 pub struct Ports<S: Platform = Linux> {
     ports: Vec<Way<S::Port>>,
-    /// Captures of ports that have no interface but an RF link.
+    /// The captures of ports that have no interface but an RF link.
     rf_taps: Vec<RfTap>,
-    /// Index by port number.
+    /// The place in `ports` of each port, by its number.
     index: Vec<usize>,
     clock: S::Clock,
     events: EventSender,
-    /// Ports whose batch is not empty.
+    /// The ports whose batch is not empty.
     pending: Vec<usize>,
-    /// A port's queues are held while its socket has no room.
+    /// Whether a port's queues are held while its socket has no room.
     hold: bool,
-    /// Frames wait for room in a socket; at the end they are lost.
+    /// Whether frames wait for room in a socket. They do until the end, when they are lost instead.
     wait: bool,
-    /// Some port's socket has no room.
+    /// Whether the socket of any port has no room.
     full: bool,
     /// How late the frames were that left since the last [`Self::flush`].
     late: Vec<u64>,
     /// Tells whether frames wait in the sockets.
     waiting: S::Poll,
-    /// Writes down what comes and goes.
+    /// Writes down the frames that come and go.
     recorder: Option<Arc<Recorder>>,
 }
 
 impl Ports {
-    /// Opens every interface; nothing is open where one fails.
+    /// Opens every interface, or none if one fails.
     ///
     /// # Errors
     /// One sentence that names the interface or the file.
