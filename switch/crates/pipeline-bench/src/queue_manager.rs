@@ -119,8 +119,9 @@ impl QueueManagers {
     }
 
     fn parse(text: &[u8], place: String) -> Result<Self, String> {
-        let mut read: Self = serde_json::from_slice(text)
-            .map_err(|error| format!("{place} is no file of queue managers: {error}"))?;
+        let mut read: Self = serde_json::from_slice(text).map_err(|error| {
+            format!("{place} is no file of queue managers, as `make tables` writes it: {error}")
+        })?;
         if read.managers.is_empty() {
             return Err(format!("{place} lists no queue manager"));
         }
@@ -195,7 +196,10 @@ mod tests {
     #[test]
     fn files_that_are_not_of_queue_managers_are_refused_by_name() {
         for (text, words) in [
-            ("", "managers.json is no file of queue managers: EOF"),
+            (
+                "",
+                "managers.json is no file of queue managers, as `make tables` writes it: EOF",
+            ),
             ("[1]", "managers.json is no file of queue managers"),
             (
                 r#"{"managers": []}"#,

@@ -227,10 +227,9 @@ impl DeviceNode {
         }
     }
 
-    /// Does everything that is due now.
-    pub fn step(&mut self, runtime: &Runtime, net: &mut Net) {
-        let until = net.now;
-        let mut wires = Wires {
+    /// The device and its way out.
+    fn parts<'a>(&'a mut self, net: &'a mut Net) -> (&'a mut Device, Wires<'a>) {
+        let wires = Wires {
             net,
             hash: self.hash,
             links: &self.links,
@@ -239,10 +238,17 @@ impl DeviceNode {
             events: &self.events,
             told: &mut self.told,
         };
+        (&mut self.device, wires)
+    }
+
+    /// Does everything that is due now.
+    pub fn step(&mut self, runtime: &Runtime, net: &mut Net) {
+        let until = net.now;
+        let (device, mut wires) = self.parts(net);
         // The deadline is exact, so no further step needs to be tried if it is later.
         let deadline = loop {
-            let more = self.device.step(until, &mut wires);
-            let deadline = self.device.next_deadline();
+            let more = device.step(until, &mut wires);
+            let deadline = device.next_deadline();
             if !more || deadline.is_none_or(|at| at > until) {
                 break deadline;
             }
@@ -350,16 +356,8 @@ impl DeviceNode {
     /// Does everything that is due by a time, which is not after now. Frames that leave go onto
     /// their links now.
     fn run(&mut self, net: &mut Net, until: u64) {
-        let mut wires = Wires {
-            net,
-            hash: self.hash,
-            links: &self.links,
-            gate: &mut self.gate,
-            process: self.process,
-            events: &self.events,
-            told: &mut self.told,
-        };
-        while self.device.step(until, &mut wires) {}
+        let (device, mut wires) = self.parts(net);
+        while device.step(until, &mut wires) {}
     }
 
     /// Kills the process with everything that it holds. Returns how many frames that were,

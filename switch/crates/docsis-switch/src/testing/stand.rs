@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The devices' thread in a world: one device that runs wire.p4, which joins ports 1 and 2.
 
+use super::kept::Kept;
 use super::world::{FakeClock, World};
 use crate::captures::PortCaptures;
 use crate::control::{Command, Control};
@@ -16,26 +17,10 @@ use device::handle::{self, DeviceHandle};
 use device::{
     Configuration, Device, DeviceConfig, DeviceCounters, Link, ModelKind, PortState, Traffic,
 };
-use std::io::{self, Write};
 use std::pin::pin;
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::task::{self, Context};
 use v1model::Program;
-
-/// A file in memory.
-#[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Kept {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 /// A frame that was captured, with the switch's time.
 pub type Captured = (u64, Vec<u8>);
@@ -179,14 +164,13 @@ impl<S: Platform<Clock = FakeClock>> Stand<S> {
         self.command_at(stop, Command::Stop { drain_ns: drain });
         self.shell.run();
         self.spools.close();
-        let bytes = |kept: &Kept| kept.0.lock().unwrap().clone();
         Outcome {
             world: self.world,
             core: self.core,
             captures: self
                 .kept
                 .iter()
-                .map(|both| both.each_ref().map(bytes))
+                .map(|both| both.each_ref().map(Kept::bytes))
                 .collect(),
         }
     }

@@ -3,8 +3,8 @@
 
 use crate::common::{PROGRAM, Switch};
 use crate::hostile::{
-    BUILD, Client, Stream, all_registers, arbitrate, connect, read, register_ids, resident,
-    try_arbitrate,
+    BUILD, Client, Stream, all_registers, arbitrate, connect, election_id, read, register_ids,
+    resident, try_arbitrate, wildcards,
 };
 use grpc_services::proto::p4::v1 as p4;
 use grpc_services::proto::p4::v1::entity::Entity;
@@ -79,31 +79,6 @@ fn pin_to(processor: usize) {
 fn p99(mut found: Vec<Duration>) -> Duration {
     found.sort_unstable();
     found[found.len() * 99 / 100]
-}
-
-fn election_id(low: u64) -> Option<p4::Uint128> {
-    Some(p4::Uint128 { high: 0, low })
-}
-
-/// Small updates of whole arrays, to be undone.
-fn wildcards(role: &str, ids: &[u32], updates: usize, atomicity: i32) -> p4::WriteRequest {
-    let updates = (0..updates).map(|n| {
-        let mut entity = all_registers(Some(1));
-        if let Some(Entity::RegisterEntry(entry)) = &mut entity.entity {
-            entry.register_id = ids[n % ids.len()];
-        }
-        p4::Update {
-            r#type: p4::update::Type::Modify as i32,
-            entity: Some(entity),
-        }
-    });
-    p4::WriteRequest {
-        role: role.into(),
-        election_id: election_id(1),
-        updates: updates.collect(),
-        atomicity,
-        ..Default::default()
-    }
 }
 
 /// What the kinds of hostile clients do, over and over.

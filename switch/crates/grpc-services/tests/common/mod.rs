@@ -244,7 +244,12 @@ impl Fixture {
 
     /// A device that runs a program, and the stream of its primary client.
     pub async fn start_program(program: &str) -> (Fixture, Stream) {
-        let mut fixture = Fixture::start().await;
+        Fixture::start_program_with(program, &ServerOptions::default()).await
+    }
+
+    /// As [`Fixture::start_program`], with these options.
+    pub async fn start_program_with(program: &str, options: &ServerOptions) -> (Fixture, Stream) {
+        let mut fixture = Fixture::start_with(&[DEVICE_ID], options).await;
         fixture.info = p4info(program);
         let mut stream = fixture.open_stream().await;
         stream.arbitrate(Some(1)).await;

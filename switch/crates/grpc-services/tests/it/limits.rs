@@ -98,15 +98,7 @@ async fn what_is_past_a_limit_is_refused_in_words() {
         },
         ..ServerOptions::default()
     };
-    let mut fixture = Fixture::start_with(&[DEVICE_ID], &options).await;
-    fixture.info = p4info("entities");
-    let mut stream = fixture.open_stream().await;
-    stream.arbitrate(Some(1)).await;
-    stream.arbitration().await;
-    fixture
-        .set_pipeline(Action::VerifyAndCommit, Some(config("entities")))
-        .await
-        .unwrap();
+    let (mut fixture, _stream) = Fixture::start_program_with("entities", &options).await;
     let id = fixture.id("marks");
     let cell = |value| register_entry(id, Some(1), value);
     let update = modify(cell(Some(&[1])));
@@ -167,15 +159,7 @@ async fn what_is_decoded_in_one_go_is_short() {
         limits,
         ..ServerOptions::default()
     };
-    let mut fixture = Fixture::start_with(&[DEVICE_ID], &options).await;
-    fixture.info = p4info("entities");
-    let mut stream = fixture.open_stream().await;
-    stream.arbitrate(Some(1)).await;
-    stream.arbitration().await;
-    fixture
-        .set_pipeline(Action::VerifyAndCommit, Some(config("entities")))
-        .await
-        .unwrap();
+    let (mut fixture, mut stream) = Fixture::start_program_with("entities", &options).await;
     // In front of the updates.
     let request = p4::WriteRequest {
         device_id: DEVICE_ID,
