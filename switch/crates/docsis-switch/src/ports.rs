@@ -331,7 +331,7 @@ impl<S: Platform> Ports<S> {
         Ok(())
     }
 
-    /// A frame reaches a port with an RF link, or leaves it.
+    /// Captures a frame that reaches a port with an RF link, or leaves it.
     pub fn captured_rf(&mut self, now: u64, port: u16, frame: &[u8], leaves: bool) {
         let wall = self.clock.wall(now);
         if let Some(tap) = self.rf_taps.iter_mut().find(|tap| tap.port == port) {
@@ -339,7 +339,7 @@ impl<S: Platform> Ports<S> {
         }
     }
 
-    /// From now on writes down what comes and goes.
+    /// Has a recorder write down the frames that come and go from now on.
     pub fn record(&mut self, recorder: Arc<Recorder>) {
         self.recorder = Some(recorder);
     }
@@ -353,7 +353,7 @@ impl<S: Platform> Ports<S> {
         has_done
     }
 
-    /// Lets the device do all that is due by `until`.
+    /// Lets the device do everything that is due by `until`.
     pub fn run_due(&mut self, device: &mut Device, until: u64) {
         while self.step(device, until) {}
     }
@@ -378,14 +378,14 @@ impl<S: Platform> Ports<S> {
         }
     }
 
-    /// A request has run: what the device dropped of it.
+    /// Records what the device dropped because of a request that has run.
     pub fn look_at_drops(&self, device: &Device) {
         if let Some(recorder) = &self.recorder {
             recorder.look_at_drops(device);
         }
     }
 
-    /// The device has ended, and nothing more is written down.
+    /// Ends the recording, because the device has ended.
     pub fn end_recording(&mut self, device: &Device) {
         if let Some(recorder) = self.recorder.take() {
             recorder.finish(device, self.clock.now());
@@ -407,12 +407,12 @@ impl<S: Platform> Ports<S> {
         &self.ports[index].port
     }
 
-    /// When the port with this index has a frame that it holds back itself.
+    /// The time at which the port with this index will have a frame that it holds back itself.
     pub fn held_by(&self, index: usize) -> Option<u64> {
         self.ports[index].port.next_deadline()
     }
 
-    /// When any port has a frame that it holds back itself.
+    /// The earliest time at which any port will have a frame that it holds back itself.
     pub fn next_held(&self) -> Option<u64> {
         self.ports().filter_map(S::Port::next_deadline).min()
     }
@@ -422,10 +422,10 @@ impl<S: Platform> Ports<S> {
         self.ports[index].number
     }
 
-    /// A port's interface is another one of the same name.
+    /// Attaches a port to another interface of the same name.
     pub fn attach(&mut self, index: usize, link: <S::Port as Port>::Link) {
         let way = &mut self.ports[index];
-        // What failed is told again: it is about another interface.
+        // Failures are warned of again, because they are about another interface.
         way.warned_send = false;
         way.port.attach(link);
         self.waiting.replace(index, &way.port);
@@ -437,8 +437,8 @@ impl<S: Platform> Ports<S> {
         (0..self.ports.len()).any(|index| self.waiting.is_ready(index))
     }
 
-    /// Receives frames from a port into these slots. `None`: the
-    /// interface is gone.
+    /// Receives frames from a port into these slots, and returns how many; `None` if the interface
+    /// is gone.
     pub fn receive(
         &mut self,
         index: usize,
@@ -451,8 +451,7 @@ impl<S: Platform> Ports<S> {
                 port.received |= count > 0;
                 Some(count)
             }
-            // The socket works again when the interface is up again; the link
-            // monitor says so.
+            // The socket works again when the interface is up again, which the link monitor tells.
             Err(error) if error.raw_os_error() == Some(libc::ENETDOWN) => Some(0),
             Err(error) => {
                 warn!(
@@ -515,7 +514,7 @@ impl<S: Platform> Ports<S> {
         }
     }
 
-    /// Sends what waits in batches, and tells the device what failed and how late it was.
+    /// Sends the frames in the batches, and tells the device which failed and how late they were.
     pub fn flush(&mut self, device: &mut Device) {
         let (ports, hold, wait) = (&mut self.ports, self.hold, self.wait);
         let (clock, late) = (&self.clock, &mut self.late);
@@ -553,20 +552,22 @@ impl<S: Platform> Ports<S> {
         self.full
     }
 
-    /// Bytes that wait behind each port for room, in the order of their indexes.
+    /// How many bytes wait behind each port for room, in the order of the ports' indexes.
     #[cfg(test)]
     pub fn backlogs(&self) -> impl Iterator<Item = usize> + '_ {
         self.ports.iter().map(|way| way.backlog_bytes)
     }
 
-    /// What waits for room has no more time: it is sent now or counted as failed.
+    /// Sends the frames that wait for room, or counts them as failed, because there is no more
+    /// time.
     pub fn give_up(&mut self, device: &mut Device) {
         self.wait = false;
         self.flush(device);
     }
 
-    /// Tells the device what the kernel dropped in front of it. It drops nothing but
-    /// where others wait, so only ports that have received since are asked for.
+    /// Tells the device how many frames the kernel dropped in front of it. The kernel drops frames
+    /// only behind others that wait, so only ports that have received since the last call are
+    /// asked.
     pub fn count_missed(&mut self, device: &mut Device) {
         for port in &mut self.ports {
             if std::mem::take(&mut port.received) {
@@ -608,7 +609,7 @@ impl<S: Platform> Output for Ports<S> {
             port.flush(self.wait, &self.clock, &mut self.late);
         }
         if port.batch.is_full() {
-            // The socket has no room. Where queues are held, it comes from a delay line.
+            // The socket has no room. If queues are held, this frame comes from a delay line.
             port.wait(frame);
             return;
         }
@@ -617,7 +618,7 @@ impl<S: Platform> Output for Ports<S> {
         }
         port.batch.push_buffer(frame);
         port.due.push(now);
-        // What is paced leaves at once, behind what was to leave before it.
+        // A paced frame leaves at once, behind the frames that were to leave before it.
         if paced || (self.hold && port.batch.is_full()) {
             port.flush(self.wait, &self.clock, &mut self.late);
         }
