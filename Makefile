@@ -199,10 +199,11 @@ docs: $(DOCS_VENV)/.installed ## the documentation as a site, site/index.html, w
 	@NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/mkdocs build --strict --quiet
 	@echo 'docs: site/index.html'
 
-# A test fails where a page has another table than the queue managers make.
+# A test fails where a page or the benchmark's file has something else than the queue managers make.
 .PHONY: tables
-tables: $(STAMPS)/stubs ## write the documentation's tables of queue managers anew
+tables: $(STAMPS)/stubs ## write the documentation's tables of queue managers and the benchmark's list anew
 	@$(VENV)/bin/python -m docsis_control.queue_managers.tables docs/queue-managers.md docs/p4-contract.md
+	@$(VENV)/bin/python -m docsis_control.queue_managers.benchmarks p4src/queue_managers.json
 
 # --- For developers ------------------------------------------------------------
 

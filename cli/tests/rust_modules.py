@@ -93,7 +93,7 @@ def _read(module: Module, path: Path, files: dict[Module, Path], found: _Source)
                 continue
             if shown:
                 found.re_exports[(*module, name)] = absolute
-            # What a module shows of those inside it is no use of them.
+            # A module that re-exports a name of a module inside it does not depend on that module.
             if not (shown and absolute[: len(module)] == module):
                 paths.add(absolute)
     for written in _PATH.findall(_USE.sub("", text)):

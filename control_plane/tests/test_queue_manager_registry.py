@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The registry of queue managers, and what follows from it without being listed again."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
-from docsis_control.queue_managers import managers
+from docsis_control.queue_managers import benchmarks, managers
 from docsis_control.queue_managers.names import Preset, QueueManager
 from docsis_control.queue_managers.registry import ALGORITHMS, DESCRIBED, MODELS
 from docsis_control.queue_managers.tables import TABLES, with_tables
+from docsis_control.tables import TableEntry
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("docs/queue-managers.md", "docs/p4-contract.md")
@@ -33,6 +35,30 @@ def test_pages_have_the_tables_that_managers_make(page: str) -> None:
     text = (ROOT / page).read_text("utf-8")
     assert re.search(r"<!-- table: [a-z-]+ -->", text)
     assert with_tables(text) == text, "run `make tables`"
+
+
+def test_the_benchmark_s_file_has_what_managers_make() -> None:
+    text = (ROOT / "p4src" / "queue_managers.json").read_text("utf-8")
+    assert text == benchmarks.text(), "run `make tables`"
+
+
+def test_the_benchmark_measures_every_manager_and_compares_with_drop_tail() -> None:
+    measured = json.loads(benchmarks.text())["managers"]
+    assert {manager["number"] for manager in measured} == {
+        manager.value for manager in QueueManager
+    }
+    names = [manager["name"] for manager in measured]
+    assert names[0] == "drop-tail"
+    assert len(set(names)) == len(names)
+    # Their buffers alone differ, and the benchmark fills none.
+    assert "drop-tail-250ms" not in names
+
+
+def test_an_entry_that_is_not_of_a_service_flow_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = TableEntry("other", {"queue": 1}, "set", {})
+    monkeypatch.setattr(MODELS[QueueManager.CODEL], "entries", lambda *_: iter([other]))
+    with pytest.raises(ValueError, match=r"entry of other \{'queue': 1\} of codel is not keyed by"):
+        benchmarks.document()
 
 
 def test_every_table_is_on_a_page() -> None:

@@ -25,7 +25,7 @@ from typing import Any, Final
 import pytest
 from markdown_it import MarkdownIt
 
-from docsis_testbed import p4build
+from docsis_testbed import p4build, switch_report
 from docsis_testbed.paths import ROOT
 
 PAGE: Final = ROOT / "docs" / "how-to" / "queue-manager.md"
@@ -222,6 +222,20 @@ def test_the_documentation_s_tables_have_it(project: Path) -> None:
     presets, numbers = ((project / page).read_text("utf-8") for page in pages)
     assert "| `step` | a fixed probability above a threshold" in presets
     assert "| 10 | step | at the tail (`step.p4`), each frame for itself |" in numbers
+
+
+def test_the_benchmark_measures_it(project: Path) -> None:
+    """Its list is written anew, and the switch that is built needs nothing else."""
+    p4src = project / "p4src"
+    module = "docsis_control.queue_managers.benchmarks"
+    _python(project, "-m", module, str(p4src / "queue_managers.json"))
+    report = switch_report.run(
+        *("bench", "managers", "--program", str(p4src / "build" / OUTPUTS[0]), "--json"),
+        *("--packets", "2000", "--repetitions", "1"),
+    )
+    measured = [row["queue_manager"] for row in report["results"]]
+    assert measured[0] == "drop-tail"
+    assert "step" in measured
 
 
 def test_what_the_pipeline_gets_and_what_the_law_decides(project: Path) -> None:

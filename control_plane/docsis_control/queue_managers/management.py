@@ -5,8 +5,8 @@ Durations are nanoseconds and sizes bytes once parsed; in YAML both have their u
 shares and weights are numbers without a unit, exact as they are written: `fractions` of them.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -110,6 +110,19 @@ class QueueManagement(Model):
         """Yields the entries that its tables have as long as a device runs."""
         yield from ()
 
+    def measured_as(self, buffer_size: int) -> "MeasuredAs":
+        """How `docsis-switch bench` provisions it: with its own parameters unless a manager says
+        otherwise.
+
+        A queue that stands at a few frames must go through all of its code and hardly ever lose a
+        frame. Entries of `lasting` are not there.
+
+        Args:
+            buffer_size: Bytes of the service flow's buffer.
+        """
+        del buffer_size
+        return MeasuredAs(self)
+
     def law(self, granted: bool) -> "type[Law] | None":
         """The controller's law for a service flow under it; None where nobody needs one.
 
@@ -118,6 +131,19 @@ class QueueManagement(Model):
         """
         del granted
         return None
+
+
+@dataclass(frozen=True)
+class MeasuredAs:
+    """How a benchmark provisions a queue manager.
+
+    Attributes:
+        management: It with the parameters that it is measured with.
+        registers: The value of its service flow's cell in some registers, by their names.
+    """
+
+    management: QueueManagement
+    registers: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

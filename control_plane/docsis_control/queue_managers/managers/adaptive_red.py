@@ -10,7 +10,7 @@ from pydantic import Field, field_validator, model_validator
 from docsis_control.config.models import MAX_FRAME, KeyedError
 from docsis_control.config.units import Duration
 from docsis_control.queue_managers.bounds import SMALLEST_WEIGHT, between, update_interval
-from docsis_control.queue_managers.management import Described, QueueManagement
+from docsis_control.queue_managers.management import Described, MeasuredAs, QueueManagement
 from docsis_control.queue_managers.names import Preset
 from docsis_control.queue_managers.table_entries import WEIGHT_ONE, entry, fixed, reciprocal
 
@@ -127,6 +127,13 @@ class AdaptiveRed(QueueManagement):
             weight=fixed(self.weight, WEIGHT_ONE),
             threshold_reciprocal=reciprocal(low, high),
         )
+
+    def measured_as(self, buffer_size: int) -> MeasuredAs:
+        """See `QueueManagement`; the average begins between thresholds that a few frames reach."""
+        low, high = 1_000, 1_000_000
+        shares = {"min_threshold": low / buffer_size, "max_threshold": high / buffer_size}
+        # red_avg has 16 binary places.
+        return MeasuredAs(self.model_copy(update=shares), {"red_avg": 2 * low << 16})
 
     def law(self, granted: bool) -> "type[Law] | None":
         """See `QueueManagement`."""

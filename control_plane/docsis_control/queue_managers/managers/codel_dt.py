@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 from docsis_control.law.inverse_square_root import entries as inverse_square_roots
-from docsis_control.queue_managers.management import Described
+from docsis_control.queue_managers.management import Described, MeasuredAs
 from docsis_control.queue_managers.managers.codel import AnyCodel
 from docsis_control.queue_managers.names import Preset
 
@@ -42,6 +42,14 @@ class CodelDt(AnyCodel):
     def lasting(cls) -> "Iterator[TableEntry]":
         """See `QueueManagement`."""
         yield from inverse_square_roots(CONTROL)
+
+    def measured_as(self, buffer_size: int) -> MeasuredAs:
+        """See `QueueManagement`; a few frames are too short a queue to measure the departure rate.
+
+        DQ_THRESHOLD bytes leave in a millisecond; pie_avg_dq_time counts 1/256 us.
+        """
+        del buffer_size
+        return MeasuredAs(self, {"pie_avg_dq_time": 1_000 * 256})
 
     def law(self, granted: bool) -> "type[Law] | None":
         """See `QueueManagement`."""

@@ -9,7 +9,7 @@ from pydantic import Field, field_validator, model_validator
 from docsis_control.config.models import MAX_BUFFER, KeyedError
 from docsis_control.config.units import Buffer, BufferLimit, format_bytes
 from docsis_control.queue_managers.bounds import between, time
-from docsis_control.queue_managers.management import Described, QueueManagement
+from docsis_control.queue_managers.management import Described, MeasuredAs, QueueManagement
 from docsis_control.queue_managers.names import Preset
 from docsis_control.queue_managers.table_entries import PROBABILITY_ONE, entry, fixed, reciprocal
 
@@ -103,6 +103,20 @@ class Lred(QueueManagement):
             max_probability=fixed(self.max_probability, PROBABILITY_ONE),
             threshold_reciprocal=reciprocal(low, high),
         )
+
+    def measured_as(self, buffer_size: int) -> MeasuredAs:
+        """See `QueueManagement`; a few frames are in the lower half of the curve."""
+        del buffer_size
+        low, high = (BufferLimit(size=1_000), BufferLimit(size=1_000_000))
+        if not self.by_depth:
+            low, high = BufferLimit(time=1_000), BufferLimit(time=1_000_000_000)
+        curve = {
+            "min_threshold": low,
+            "max_threshold": high,
+            "min_probability": 0.00001,
+            "max_probability": 0.0001,
+        }
+        return MeasuredAs(self.model_copy(update=curve))
 
 
 def _measure(threshold: BufferLimit) -> int:

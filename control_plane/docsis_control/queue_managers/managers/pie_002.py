@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 
 from docsis_control.config.units import Duration
 from docsis_control.queue_managers.bounds import MOST_DQ_PACKETS
-from docsis_control.queue_managers.management import Described
+from docsis_control.queue_managers.management import Described, MeasuredAs
 from docsis_control.queue_managers.managers.pie import AnyPie
 from docsis_control.queue_managers.names import Preset
 from docsis_control.queue_managers.table_entries import entry
@@ -67,6 +67,11 @@ class Pie002(AnyPie):
             dq_threshold=self.dq_threshold,
             max_burst=self.max_burst // 1000,
         )
+
+    def measured_as(self, buffer_size: int) -> MeasuredAs:
+        """See `QueueManagement`; a few frames make a measurement, and no burst is spared."""
+        del buffer_size
+        return MeasuredAs(self.model_copy(update={"dq_threshold": 2, "max_burst": 0}))
 
     def law(self, granted: bool) -> "type[Law] | None":
         """See `QueueManagement`."""

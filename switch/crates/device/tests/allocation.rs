@@ -6,47 +6,12 @@ mod common;
 
 use common::modem::{Flow, Frame, Modem, START};
 use common::{Way, device};
+use counting_allocator::{Counting, allocations};
 use device::MOST_PACKETS;
 use device::events::Event;
 use device::{Device, DeviceConfig, DigestConfig, Output};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use traffic_manager::{Configuration, ModelKind, PortConfig};
 use v1model::DigestId;
-
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-    static HELD: Cell<i64> = const { Cell::new(0) };
-}
-
-fn held(change: i64) {
-    HELD.with(|n| n.set(n.get() + change));
-}
-
-// SAFETY: passes everything on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|n| n.set(n.get() + 1));
-        held(layout.size() as i64);
-        // SAFETY: the caller keeps GlobalAlloc's contract.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        held(-(layout.size() as i64));
-        // SAFETY: the caller keeps GlobalAlloc's contract.
-        unsafe { System.dealloc(at, layout) }
-    }
-
-    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.with(|n| n.set(n.get() + 1));
-        held(size as i64 - layout.size() as i64);
-        // SAFETY: the caller keeps GlobalAlloc's contract.
-        unsafe { System.realloc(at, layout, size) }
-    }
-}
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -117,16 +82,12 @@ fn packets_do_not_allocate() {
         for _ in 0..100 {
             round(&mut device, &mut now, &frames, &mut sink);
         }
-        let (before, held) = (ALLOCATIONS.with(Cell::get), HELD.with(Cell::get));
+        let (before, held) = (allocations(), counting_allocator::held());
         for _ in 0..50 {
             round(&mut device, &mut now, &frames, &mut sink);
         }
-        assert_eq!(
-            ALLOCATIONS.with(Cell::get) - before,
-            0,
-            "{traffic_manager:?}"
-        );
-        assert_eq!(HELD.with(Cell::get), held);
+        assert_eq!(allocations() - before, 0, "{traffic_manager:?}");
+        assert_eq!(counting_allocator::held(), held);
         assert!(sink.0 > 0);
     }
 }
@@ -154,9 +115,9 @@ fn a_frame_that_waits_takes_little_memory_and_leaves_it_for_the_next() {
         }
     };
     stand(&mut modem, 0);
-    let before = HELD.with(Cell::get);
+    let before = counting_allocator::held();
     stand(&mut modem, FRAMES);
-    let grown = (HELD.with(Cell::get) - before) / i64::from(FRAMES);
+    let grown = (counting_allocator::held() - before) / i64::from(FRAMES);
     assert!(
         (100..MOST_A_FRAME).contains(&grown),
         "{grown} bytes a frame"
@@ -165,10 +126,10 @@ fn a_frame_that_waits_takes_little_memory_and_leaves_it_for_the_next() {
     let mut sent = 0;
     modem.run(START, |_, _, _| sent += 1);
     assert_eq!(sent, 2 * FRAMES);
-    let before = HELD.with(Cell::get);
+    let before = counting_allocator::held();
     stand(&mut modem, 0);
     stand(&mut modem, FRAMES);
-    let grown = HELD.with(Cell::get) - before;
+    let grown = counting_allocator::held() - before;
     assert!(grown < i64::from(FRAMES), "{grown} bytes in all");
 }
 
@@ -194,11 +155,11 @@ fn empty_packets_take_a_bounded_memory() {
         ..Way::default()
     };
     let frame = frame.frame(0);
-    let before = HELD.with(Cell::get);
+    let before = counting_allocator::held();
     for _ in 0..200_000 {
         device.packet_out(0, &frame);
     }
-    let held = HELD.with(Cell::get) - before;
+    let held = counting_allocator::held() - before;
     let state = device.traffic_manager_state(0);
     let port = state.ports.iter().find(|p| p.config.port == 1).unwrap();
     let (queued, lost) = (port.queued.frames, port.queue_overflow.frames);

@@ -6,23 +6,23 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-/// Where frames come from: the ports' sockets, or a test.
+/// The origin of frames: the ports' sockets, or a test.
 pub trait Source {
-    /// Receives frames of a port into these slots, without waiting; how many.
+    /// Receives frames of a port into these slots without waiting, and returns how many.
     fn receive(&mut self, port: usize, slots: Range<usize>) -> usize;
 
-    /// When the frame in a slot was received, on the switch's clock.
+    /// The time at which the frame in a slot was received, on the switch's clock.
     fn stamp(&self, slot: usize) -> u64;
 }
 
 /// A frame that is next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
-    /// When the kernel received it.
+    /// The time at which the kernel received it.
     pub at: u64,
-    /// Index of its port.
+    /// The index of its port.
     pub port: usize,
-    /// Where it is.
+    /// The slot that it is in.
     pub slot: usize,
     run: usize,
 }
@@ -32,43 +32,44 @@ pub struct Arrival {
 struct Run {
     port: usize,
     slots: Range<usize>,
-    /// Slots with a frame that has not been handed out.
+    /// The slots whose frames have not been handed out.
     waiting: Range<usize>,
-    /// When the last one handed out was received: no frame overtakes another of its port.
+    /// The time at which the last frame came. A later frame of the port counts as at least as late,
+    /// so that frames of one port do not overtake each other.
     last: u64,
-    /// Every slot had a frame, so the socket may have more.
+    /// Whether every slot got a frame, so that the socket may have more.
     full: bool,
 }
 
 /// How much is received at a time.
 #[derive(Debug, Clone, Copy)]
 pub struct Portion {
-    /// Slots that there are for frames.
+    /// How many slots there are.
     pub slots: usize,
-    /// Frames of a port received with one call, at most.
+    /// The most frames of a port that one call receives.
     pub at_once: usize,
-    /// Frames of all ports until something else has its turn: about so many.
+    /// About how many frames of all ports are received until something else has its turn.
     pub frames: usize,
 }
 
-/// Merges the ports' frames by time, then port, then sequence. A port whose frames
-/// have been handed out is asked for more before a later frame of another is, as long
-/// as it may have some that came before the merging began.
+/// Merges the ports' frames by time, then port, then sequence. When all received frames of a port
+/// have been handed out, the port is asked for more before a later frame of another port is handed
+/// out, as long as it may have frames that came before the merging began.
 #[derive(Debug, Default)]
 pub struct Arrivals {
     runs: Vec<Run>,
     next: BinaryHeap<Reverse<(u64, usize)>>,
-    /// What came before this is merged to the last frame.
+    /// The time at which the merging began. All frames that came before it are merged.
     began: u64,
-    /// Frames that may yet be received in this turn.
+    /// How many further frames may be received in this turn.
     left: usize,
-    /// A port may have frames that come before those here, and its turn is over.
+    /// Whether a port may have frames that came before those here although its turn is over.
     is_behind: bool,
 }
 
 impl Arrivals {
-    /// Receives from these ports, ascending, each into an equal part of the slots; where the
-    /// turn before was over too early, what was begun then goes on instead.
+    /// Receives from these ports, which are ascending, each into an equal part of the slots. If the
+    /// turn before was over too early, its merging goes on instead.
     pub fn gather(
         &mut self,
         ports: &[usize],
@@ -114,7 +115,7 @@ impl Arrivals {
         self.queue(n, source);
     }
 
-    /// Notes when the run's first frame came, if it has one.
+    /// Queues the run by the time of its first frame, if it has one.
     fn queue(&mut self, n: usize, source: &impl Source) {
         let run = &mut self.runs[n];
         if !run.waiting.is_empty() {
@@ -123,18 +124,18 @@ impl Arrivals {
         }
     }
 
-    /// When the first frame came.
+    /// The time at which the first frame came.
     pub fn first(&self) -> Option<u64> {
         self.next.peek().map(|&Reverse((at, _))| at)
     }
 
-    /// Whether a port may have frames that came before those here, or before what is due now:
-    /// the next [`Self::gather`] is to come soon, and nothing is to happen before it.
+    /// Whether a port may have frames that came before those here, or before what is due now. If
+    /// so, the next [`Self::gather`] must come before anything else happens.
     pub fn is_behind(&self) -> bool {
         self.is_behind
     }
 
-    /// The next frame. Its slot is in use until the next call.
+    /// Hands out the next frame. Its slot is in use until the next call.
     pub fn next(&mut self, source: &impl Source) -> Option<Arrival> {
         if self.is_behind {
             return None;
@@ -153,8 +154,8 @@ impl Arrivals {
         })
     }
 
-    /// The frame handed out last has been delivered: its port is asked for more, if that
-    /// was the last of a full run.
+    /// Asks a port for more frames after `arrival` has been delivered, if that was the last frame
+    /// of a full run.
     pub fn delivered(&mut self, arrival: Arrival, source: &mut impl Source) {
         let run = &self.runs[arrival.run];
         if run.waiting.is_empty() && run.full && run.last < self.began {

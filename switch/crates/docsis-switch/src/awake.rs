@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether the thread may wait awake: only while it has slept three times as long as it was awake.
+//! Decides whether the thread may wait awake. It may only while it has slept three times as long as
+//! it was awake.
 //!
 //! Linux lets what runs under SCHED_RR have 95% of a processor in each second
-//! (`kernel.sched_rt_runtime_us`) and then stops all of it for the rest, up to 50 ms. A port of
-//! 200 Mbit/s has a frame due every 60 us, so a thread that waits awake for each never sleeps:
-//! two switches and their hosts reached the limit several times a minute, and time jumped.
-//! What has to be done is done however long it takes; it is the waiting that gives way.
+//! (`kernel.sched_rt_runtime_us`) and then stops all of it for the rest, up to 50 ms. A port of 200
+//! Mbit/s has a frame due every 60 us, so a thread that waits awake for each never sleeps: two
+//! switches and their hosts reached the limit several times a minute, and time jumped. The thread
+//! still does all work however long that takes, and saves time only by not waiting awake.
 
-/// How much of either is remembered, ns: a short rush does not change how departures are waited
-/// for, and a long one is forgotten as soon.
+/// How much sleeping or being awake is remembered, ns. A short rush does not change how the thread
+/// waits for departures, and a long one is forgotten as fast.
 const REMEMBERED: i64 = 10_000_000;
 
 /// A thread that has slept this many times as long as it was awake may wait awake.
@@ -17,9 +18,9 @@ const TIMES: i64 = 3;
 /// The balance of sleeping and being awake.
 #[derive(Debug)]
 pub struct Awake {
-    /// Nanoseconds slept less [`TIMES`] those awake.
+    /// The time slept, minus [`TIMES`] the time awake, ns.
     balance: i64,
-    /// When it last fell asleep or woke, ns.
+    /// The time at which the thread last fell asleep or woke, ns.
     since: u64,
 }
 
@@ -37,13 +38,13 @@ impl Awake {
         self.balance > 0
     }
 
-    /// It was awake until `now`.
+    /// Notes that the thread was awake until `now`.
     pub fn was_awake(&mut self, now: u64) {
         let passed = self.passed(now);
         self.balance = (self.balance - TIMES * passed).max(-REMEMBERED);
     }
 
-    /// It slept until `now`.
+    /// Notes that the thread slept until `now`.
     pub fn slept(&mut self, now: u64) {
         let passed = self.passed(now);
         self.balance = (self.balance + passed).min(REMEMBERED);
@@ -52,7 +53,7 @@ impl Awake {
     fn passed(&mut self, now: u64) -> i64 {
         let passed = now.saturating_sub(self.since);
         self.since = now;
-        // More than this changes nothing, and it fits into what is returned.
+        // A longer time changes nothing, and this one fits into the type.
         passed.min(2 * REMEMBERED as u64) as i64
     }
 }

@@ -7,10 +7,10 @@ mod trace;
 
 use crate::cli::{Ctl, CtlArgs};
 use crate::process::to_proto;
-use p4runtime::proto::docsis::switch::v1 as switch;
-use p4runtime::proto::docsis::switch::v1::switch_client::SwitchClient;
-use p4runtime::proto::docsis::tm::v1::GetLatenessRequest;
-use p4runtime::proto::docsis::tm::v1::traffic_manager_client::TrafficManagerClient;
+use grpc_services::proto::docsis::switch::v1 as switch;
+use grpc_services::proto::docsis::switch::v1::switch_client::SwitchClient;
+use grpc_services::proto::docsis::tm::v1::GetLatenessRequest;
+use grpc_services::proto::docsis::tm::v1::traffic_manager_client::TrafficManagerClient;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;

@@ -18,7 +18,7 @@ static LOG_FILE: OnceLock<PathBuf> = OnceLock::new();
 /// From now on a panic ends the process.
 pub fn install() {
     std::panic::set_hook(Box::new(|panic| {
-        let contained = p4runtime::panic_is_contained();
+        let contained = grpc_services::panic_is_contained();
         let text = report(panic, contained);
         let _ = std::io::stderr().write_all(text.as_bytes());
         if let Some(path) = LOG_FILE.get()

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The devices that one thread runs, with their ports, clock and requests: one device, or those that
-//! an RF link joins. Their own thread runs them while frames come and go. While that sleeps, the
-//! gRPC server's thread runs a request itself: nobody has to be woken for it, there or back.
+//! The devices that one thread runs, with their ports, clock and requests. There is one device, or
+//! all those that RF links join. Their own thread runs them while frames come and go. While it
+//! sleeps, the gRPC server's thread runs requests itself, so that neither thread has to wake the
+//! other one.
 
 use crate::linux::Linux;
 use crate::lock::Lock;
@@ -11,31 +12,31 @@ use crate::waker::Waker;
 use plant::{Plant, PlantRequests};
 use std::sync::Weak;
 
-/// Requests are run for so long, in ns, before frames are received again.
+/// How long requests are run before frames are received again, ns.
 const REQUESTS_FOR: u64 = 300_000;
 
-/// What joins the devices of a thread: RF links and upstream channels.
+/// The RF links and upstream channels that join the devices of a thread.
 pub struct Rf {
-    /// What runs them in due order.
+    /// Runs the devices and channels in due order.
     pub plant: Plant,
-    /// What other threads ask of it.
+    /// The requests of other threads.
     pub requests: PlantRequests,
 }
 
-/// What the devices of a thread need to run.
+/// Everything that the devices of a thread need to run.
 pub struct Core<S: Platform = Linux> {
-    /// The devices: one, where nothing joins it to others.
+    /// The devices. There is one if nothing joins it to others.
     pub members: Vec<Member<S>>,
-    /// What joins them.
+    /// The links that join the devices, if there are any.
     pub rf: Option<Rf>,
-    /// Their time.
+    /// The clock of the devices.
     pub clock: S::Clock,
-    /// The devices' thread sleeps until then, and needs not be woken before.
+    /// The time until which the devices' thread sleeps. It need not be woken for anything later.
     pub sleeps_until: u64,
 }
 
 impl<S: Platform> Core<S> {
-    /// When something is due next.
+    /// The time at which something is due next.
     pub fn next_deadline(&mut self) -> Option<u64> {
         match &self.rf {
             None => self.members[0].device.next_deadline(),
@@ -43,7 +44,7 @@ impl<S: Platform> Core<S> {
         }
     }
 
-    /// Lets devices do the next thing that is due by `until`, or, where they are joined, all of it.
+    /// Lets devices do the next thing that is due by `until`; joined devices do everything.
     pub fn step(&mut self, until: u64) {
         match &mut self.rf {
             None => {
@@ -54,7 +55,7 @@ impl<S: Platform> Core<S> {
         }
     }
 
-    /// Lets devices do all that is due by `until`, each thing at its own time.
+    /// Lets devices do everything that is due by `until`, each thing at its own time.
     pub fn run_due(&mut self, until: u64) {
         match &mut self.rf {
             None => {
@@ -65,7 +66,8 @@ impl<S: Platform> Core<S> {
         }
     }
 
-    /// Lets devices do all that is due before a frame reaches one of them at `at`; when that is.
+    /// Lets devices do everything that is due before a frame reaches one of them at `at`. Returns
+    /// the time at which the frame reaches it, which is not before what has happened.
     pub fn run_before(&mut self, member: usize, at: u64) -> u64 {
         match &mut self.rf {
             None => {
@@ -78,7 +80,7 @@ impl<S: Platform> Core<S> {
         }
     }
 
-    /// A device was given something.
+    /// Notes that a device was given something.
     pub fn received(&mut self, member: usize) {
         if let Some(rf) = &mut self.rf {
             rf.plant.received(&mut self.members, member);
@@ -113,15 +115,15 @@ impl<S: Platform> Core<S> {
         }
     }
 
-    /// Everything that is due, each thing at its own time. Returns the time.
+    /// Runs everything that is due, each thing at its own time, and returns the present time.
     pub fn drain(&mut self) -> u64 {
         let now = self.clock.now();
         self.run_due(now);
         now
     }
 
-    /// Runs requests, each at the time at which its turn comes and after what is due, but
-    /// not for long: frames are to be received. Whether there may be more.
+    /// Runs requests, each at the time of its turn and after everything that is due. Stops after a
+    /// while, because frames must be received, and returns whether there may be more requests.
     pub fn answer(&mut self) -> bool {
         let end = self.clock.now() + REQUESTS_FOR;
         loop {
@@ -135,7 +137,7 @@ impl<S: Platform> Core<S> {
         }
     }
 
-    /// Runs the next request of each device and of what joins them; whether there was one.
+    /// Runs the next request of each device and of the links. Returns whether there was one.
     fn answer_one_each(&mut self, now: u64) -> bool {
         let mut any = false;
         for index in 0..self.members.len() {
@@ -156,7 +158,7 @@ impl<S: Platform> Core<S> {
         any
     }
 
-    /// Sends what waits in batches, and tells devices what failed and how late it was.
+    /// Sends the frames that wait, and tells devices which of them failed and how late they were.
     pub fn flush(&mut self) {
         for Member { device, ports, .. } in &mut self.members {
             ports.flush(device);
@@ -170,7 +172,7 @@ impl<S: Platform> Core<S> {
         }
     }
 
-    /// When a port has a frame that it holds back itself.
+    /// The earliest time at which a port will have a frame that it holds back itself.
     pub fn next_held(&self) -> Option<u64> {
         let members = self.members.iter();
         members.filter_map(|member| member.ports.next_held()).min()
@@ -181,10 +183,10 @@ impl<S: Platform> Core<S> {
         self.members.iter().any(|member| member.ports.any_waiting())
     }
 
-    /// Runs requests while the devices' own thread sleeps. Whether that must be woken.
+    /// Runs requests while the devices' own thread sleeps. Returns whether that must be woken.
     fn answer_in_its_place(&mut self) -> bool {
         if self.members.iter_mut().any(|one| one.ports.have_frames()) {
-            // It is about to wake up for them, and they come before the requests.
+            // The devices' thread is about to wake for frames, which come before the requests.
             return true;
         }
         self.count_missed();
@@ -197,11 +199,11 @@ impl<S: Platform> Core<S> {
     }
 }
 
-/// Has the requests run that wait: at once on this thread, where the device's own
-/// sleeps, and otherwise on that.
+/// Runs the waiting requests on this thread if the devices' own thread sleeps, and otherwise has
+/// that thread run them.
 pub fn serve<S: Platform>(core: &Weak<Lock<Core<S>>>, waker: &Waker) {
     let Some(core) = core.upgrade() else {
-        // The device has ended, and its requests with it.
+        // The devices have ended, and their requests have ended with them.
         return;
     };
     let must_wake = match core.try_lock() {

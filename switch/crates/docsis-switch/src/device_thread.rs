@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Devices and the thread that runs them: one device, or those that RF links join.
+//! Devices and the thread that runs them. A thread runs one device, or all those that RF links
+//! join.
 
 use crate::clock::Clock;
 use crate::control::Control;
@@ -17,7 +18,7 @@ use crate::spool::Spools;
 use crate::trace::Trace;
 use crate::waker::Waker;
 use device::{Device, DeviceConfig, handle};
-use p4runtime::{PipelineConfig, ServedDevice};
+use grpc_services::{PipelineConfig, ServedDevice};
 use plant::{CaptureFile, End, Plant, PlantHandle};
 use recording::format::{self, Header};
 use std::collections::BTreeMap;
@@ -29,27 +30,27 @@ use std::thread::{Builder, JoinHandle};
 use tracing::warn;
 use v1model::{LoadOptions, Program};
 
-/// Nice value of the threads that forward: a switch that waits for a processor
-/// while others compute is late, and lateness costs rate.
+/// The nice value of the threads that forward. It is low because a switch that waits for a
+/// processor is late, and lateness costs rate.
 pub const NICE: i32 = -20;
 
-/// What all devices are started with.
+/// The settings that all devices are started with.
 pub struct Common<'a> {
-    /// Their time.
+    /// The clock of all devices.
     pub clock: Clock,
-    /// What they run at first.
+    /// The program that the devices run at first.
     pub program: Option<Arc<Program>>,
-    /// How that and later programs are to be understood.
+    /// How this and later programs are loaded.
     pub load: LoadOptions,
-    /// Where frames are captured.
+    /// The folder for captures of frames.
     pub pcap: Option<&'a Path>,
     /// How interfaces are opened.
     pub opening: Opening,
-    /// `log_msg` reaches the log.
+    /// Whether `log_msg` writes to the log.
     pub log_messages: bool,
-    /// What happens to packets is written there.
+    /// The file that traces of all devices' packets are written to.
     pub trace: Option<Trace>,
-    /// The same of single devices.
+    /// The files that traces of single devices' packets are written to.
     pub device_traces: BTreeMap<u64, Trace>,
 }
 
@@ -64,13 +65,13 @@ pub struct Scheduling {
 
 /// A device that is to run.
 pub struct Wanted {
-    /// What it is started with.
+    /// The device's settings.
     pub config: DeviceConfig,
-    /// Its ports with interfaces.
+    /// The ports with interfaces.
     pub interfaces: Vec<(u16, String)>,
-    /// Its ports with RF links.
+    /// The ports with RF links.
     pub rf_ports: Vec<u16>,
-    /// What clients are told that it runs.
+    /// The pipeline that clients are told the device runs.
     pub pipeline: Option<PipelineConfig>,
 }
 
@@ -81,16 +82,16 @@ pub struct Prepared {
     pub served: Vec<ServedDevice>,
     /// For the main thread.
     pub control: Control,
-    /// The way to what joins the devices.
+    /// The way to the plant that joins the devices.
     pub plant: Option<PlantHandle>,
     loaded_at: u64,
 }
 
-/// Where a device is recorded, and what it runs at first, as the files have it.
+/// The file that a device is recorded to, and the program that it runs at first.
 pub struct ToRecord {
-    /// Where.
+    /// The recording's file.
     pub destination: Destination,
-    /// The program, and its P4Info.
+    /// The content of the program's file and of its P4Info's.
     pub program: Option<(Vec<u8>, Option<Vec<u8>>)>,
 }
 
@@ -108,7 +109,7 @@ pub fn prepare(
     let waker = Waker::new().map_err(|error| format!("no event descriptor: {error}"))?;
     let logs = Arc::new(AtomicBool::new(common.log_messages));
     let loaded_at = common.clock.now();
-    // Filled below: the core has what the handles' requests go to.
+    // This is set below, when there is a core for the handles' requests to go to.
     let entrance: Arc<OnceLock<Weak<Lock<Core>>>> = Arc::default();
     let wake = || {
         let (way, wake) = (Arc::clone(&entrance), waker.clone());
@@ -157,8 +158,8 @@ pub fn prepare(
     })
 }
 
-/// A device with its ports, and what the server needs of it. `wake` is called after each request
-/// but those that are for the devices' own thread, which reads `waker`.
+/// Makes a device with its ports, and the handle that the server needs. `wake` is called after each
+/// request, except those that only the devices' own thread runs, for which `waker` is used.
 fn member(
     wanted: Wanted,
     loaded_at: u64,
@@ -218,17 +219,17 @@ fn member(
     Ok((member, served))
 }
 
-/// Devices' shell, for [`start`].
+/// The parts of devices' thread that [`start`] needs.
 pub struct Runnable(Shell);
 
 impl Prepared {
-    /// Writes down what the device is given and gives, from the beginning.
+    /// Records everything that the device receives and sends, from the beginning.
     ///
     /// # Errors
-    /// One sentence.
+    /// One sentence that names the file.
     pub fn record(&mut self, to: ToRecord, common: &Common<'_>) -> Result<Recording, String> {
         let mut core = self.shell.core.lock();
-        // Devices that are joined are not recorded.
+        // Joined devices are not recorded.
         let Member { device, ports, .. } = &mut core.members[0];
         let config = *device.config();
         let numbers = device.links().map(|link| link.port);
@@ -254,10 +255,11 @@ impl Prepared {
         Ok(recording)
     }
 
-    /// Writes what crosses upstream channels into these files, by the channels' names.
+    /// Captures what crosses upstream channels in these files, which are given by the channels'
+    /// names.
     ///
     /// # Errors
-    /// One sentence: there are two of one channel, or no RF link.
+    /// One sentence: two files are for one channel, or there is no RF link.
     pub fn capture(&mut self, captures: Vec<(String, CaptureFile)>) -> Result<(), String> {
         let mut core = self.shell.core.lock();
         for (channel, file) in captures {
@@ -270,7 +272,7 @@ impl Prepared {
         Ok(())
     }
 
-    /// What is left to run.
+    /// The devices' thread, ready to run.
     pub fn runnable(self) -> Runnable {
         Runnable(self.shell)
     }

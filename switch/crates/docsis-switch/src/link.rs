@@ -17,7 +17,7 @@ struct Watched {
     /// Index of the port among its device's.
     port: usize,
     control: Control,
-    /// There is an interface of that name.
+    /// Whether there is an interface of that name.
     exists: bool,
     up: bool,
     /// The interface that the port's socket is bound to.
@@ -105,9 +105,8 @@ impl LinkMonitor {
         }
     }
 
-    /// Reads what has come: that something has changed is all it is good for,
-    /// and what has become of it the kernel knows better than its messages,
-    /// some of which may have been lost.
+    /// Reads and drops all messages. They only tell that something has changed; what has changed is
+    /// asked of the kernel itself, because some messages may have been lost.
     fn discard(&self) {
         let mut buffer = [0u8; 4096];
         loop {
@@ -150,7 +149,7 @@ impl Watched {
         }
         let mut link = None;
         if let Some(interface) = found.filter(|interface| up && interface.index != self.bound) {
-            // As at the start, with what there is to say about it.
+            // The interface is opened as at the start, with the same warnings.
             match ports::open(&self.name, how) {
                 Ok(opened) => {
                     self.bound = interface.index;

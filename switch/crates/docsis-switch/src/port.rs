@@ -1,58 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the devices' thread needs of the world: ports that frames come and go through, a clock,
-//! and something to sleep on. The loop is generic over them, so that tests run it without root
-//! and in a time of their own, and a packet pays for no indirection.
+//! The traits of everything that the devices' thread needs from outside: ports that frames come and
+//! go through, a clock, and a poll to sleep on. The loop is generic over them, so that tests run it
+//! without root and in a time of their own, and so that a packet pays for no indirection.
 
 use crate::waker::Waker;
 use std::fmt::Debug;
 use std::io;
 use std::ops::Range;
 
-/// Frames that are received or sent by one call at the most.
+/// The most frames that one call receives or sends.
 pub const BATCH: usize = 64;
-/// Longest frame that is received whole, bytes.
+/// The longest frame that is received as a whole, bytes.
 pub const LONGEST_FRAME: usize = 16 * 1024;
 
-/// The far side of a port: an interface, or what stands for one. No call waits.
+/// A port: an interface, or something that stands for one. No call waits.
 ///
-/// Whether its link is up is told by [`Command::LinkUp`](crate::control::Command::LinkUp), as the
-/// loop needs not ask for it.
+/// The loop does not ask whether a link is up, because
+/// [`Command::LinkUp`](crate::control::Command::LinkUp) tells it.
 pub trait Port: Send {
-    /// Where it puts frames that it receives.
+    /// The slots that the port puts received frames into.
     type Inbox: Inbox;
-    /// What it is attached to, of which another may take the place while the switch runs.
+    /// The link that the port is attached to. Another one may replace it while the switch runs.
     type Link: Debug + Send;
 
-    /// Receives frames into these slots, from the first on; returns how many, 0 for none yet.
+    /// Receives frames into these slots, beginning with the first one, and returns how many there
+    /// were.
     ///
     /// # Errors
-    /// `ENETDOWN`: the link is down, and the port works again when it is up. Any other error: the
-    /// link is gone, and nothing comes until [`Self::attach`].
+    /// `ENETDOWN` if the link is down; the port works again when it is up. After any other error
+    /// the link is gone, and no frame comes until [`Self::attach`].
     fn receive(&mut self, inbox: &mut Self::Inbox, slots: Range<usize>) -> io::Result<usize>;
 
-    /// Sends frames, of which there is one at least, in their order; returns how many were taken,
-    /// from the first on, and at least one. Buffers stay the caller's, their content may change.
+    /// Sends one or more frames in their order, and returns how many of them the port took, which
+    /// is at least one. The buffers stay the caller's; their content may change.
     ///
     /// # Errors
-    /// About the first frame, of which nothing was sent: `WouldBlock` when there is no room for it
-    /// yet, `Interrupted` when it is to be tried again, otherwise the port never takes it.
+    /// The error is about the first frame, of which nothing was sent: `WouldBlock` if there is no
+    /// room for it yet, `Interrupted` if the call is to be repeated, and otherwise one that says
+    /// that the port never takes this frame.
     fn send(&mut self, frames: &mut [Vec<u8>]) -> io::Result<usize>;
 
-    /// Frames that were lost in front of it since the last call, because nobody had received those
-    /// before them.
+    /// How many frames were lost in front of the port since the last call, because earlier ones had
+    /// not been received.
     fn missed(&mut self) -> u64;
 
-    /// Goes on with another link.
+    /// Attaches the port to another link.
     fn attach(&mut self, link: Self::Link);
 
-    /// When it has a frame to receive that it holds back itself, by the process's clock. Nothing
-    /// wakes the thread for that frame, so the thread sleeps until then at the longest.
+    /// The time, by the process's clock, at which the port will have a frame that it holds back
+    /// itself. Nothing wakes the thread for such a frame, so the thread sleeps no longer than until
+    /// then.
     fn next_deadline(&self) -> Option<u64> {
         None
     }
 }
 
-/// Slots of one frame each, which the ports of a thread share.
+/// Slots with one frame each, which all ports of a thread share.
 pub trait Inbox: Send {
     /// An inbox of so many slots.
     fn new(slots: usize) -> Self;
@@ -60,25 +63,25 @@ pub trait Inbox: Send {
     /// How many frames there is room for.
     fn slots(&self) -> usize;
 
-    /// When the frame in a slot came, by the clock of [`Time::ahead`]; `None` where nobody knows.
+    /// The time at which the frame in a slot came, by the clock of [`Time::ahead`]; `None` if it is
+    /// not known.
     fn stamp(&self, slot: usize) -> Option<u64>;
 
-    /// The frame in a slot. To be called once for each frame.
+    /// The frame in a slot. This is called once for each frame.
     fn frame(&mut self, slot: usize) -> Received<'_>;
 }
 
-/// What [`Inbox::frame`] found.
+/// A frame that [`Inbox::frame`] found.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Received<'b> {
     /// A frame as it was on the wire, VLAN tag included.
     Frame {
-        /// From the destination address on, without FCS.
+        /// The bytes from the destination address on, without the FCS.
         bytes: &'b [u8],
-        /// The sender left its checksum to be computed by an offload that a
-        /// veth does not have.
+        /// Whether the sender left the checksum to an offload that a veth does not have.
         checksum_missing: bool,
     },
-    /// Longer than [`LONGEST_FRAME`]; only its length is known.
+    /// A frame that is longer than [`LONGEST_FRAME`], of which only the length is known.
     TooLong(usize),
 }
 
@@ -87,8 +90,8 @@ pub trait Time: Clone + Send {
     /// Nanoseconds since the start; monotonic.
     fn now(&self) -> u64;
 
-    /// How far the clock of frames' stamps is ahead of this one, ns. That clock may be set: ask
-    /// before each use.
+    /// How far the clock of frames' stamps is ahead of this one, ns. That clock may be set at any
+    /// time, so the value must be asked for before each use.
     fn ahead(&self) -> u64;
 
     /// Nanoseconds since 1970 at `now`, for capture files.
@@ -97,26 +100,26 @@ pub trait Time: Clone + Send {
 
 /// Sleeps until a port has a frame, has room again, or another thread wants something.
 ///
-/// Ports are named by their place in the order of [`Poll::new`]; the waker is behind the last.
+/// Ports are given by their place in the order of [`Poll::new`]; the waker is behind the last one.
 pub trait Poll<P>: Send {
-    /// Waits for frames of these ports, and for the waker.
+    /// A poll that waits for frames of these ports, and for the waker.
     fn new<'p>(ports: impl Iterator<Item = &'p P>, waker: Option<&Waker>) -> Self
     where
         P: 'p;
 
-    /// Waits for at most `timeout` nanoseconds; `None` is for ever.
+    /// Waits for at most `timeout` nanoseconds; `None` waits for ever.
     fn wait(&mut self, timeout: Option<u64>);
 
-    /// Whether that one had something when the last wait ended, an error included.
+    /// Whether a port, or the waker, had something when the last wait ended. An error counts, too.
     fn is_ready(&self, n: usize) -> bool;
 
-    /// Whether to wait also for room to send through a port.
+    /// Sets whether to wait also for room to send through a port.
     fn want_room(&mut self, n: usize, wanted: bool);
 
-    /// Whether it waits for room to send through any port.
+    /// Whether this waits for room to send through any port.
     fn wants_room(&self) -> bool;
 
-    /// A port has another link.
+    /// Waits for a port whose link was replaced.
     fn replace(&mut self, n: usize, port: &P);
 
     /// Stops waiting for a port.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The device's ports as sockets: opening, receiving, sending, capturing.
+//! The ports of a device: opening, receiving, sending and capturing.
 
 use crate::captures::PortCaptures;
 use crate::clock::Clock;
@@ -20,24 +20,25 @@ use std::path::Path;
 use std::sync::Arc;
 use tracing::warn;
 
-/// Longest Ethernet header that the MTU leaves out: addresses, VLAN tag, type.
+/// The length of the longest Ethernet header, which the MTU does not count: addresses, VLAN tag,
+/// type.
 const HEADER: u32 = 18;
 
-/// Bytes that may wait for a port's socket to have room; more is lost.
+/// How many bytes may wait for a port's socket to have room. Further frames are lost.
 pub const BACKLOG: usize = 16 << 20;
-/// A due time that is not to be compared with the clock.
+/// The due time of a frame whose lateness does not count.
 const UNKNOWN: u64 = u64::MAX;
 
 /// How interfaces are opened.
 #[derive(Debug, Clone, Copy)]
 pub struct Opening {
-    /// Switch their offloads off.
+    /// Whether the interfaces' offloads are switched off.
     pub offloads_off: bool,
-    /// Packets wait in a port's queues while its interface takes none, because
-    /// it is shaped: as with BMv2, whose threads wait in the system call. Otherwise they
-    /// leave their queues when they are due and wait behind them.
+    /// Whether packets wait in a port's queues while its interface takes none because it is shaped,
+    /// as with BMv2, whose threads wait in the system call. Otherwise they leave their queues when
+    /// they are due, and wait behind them.
     pub wait_for_room: bool,
-    /// What comes while nobody receives for so long, ns, is kept by the kernel.
+    /// How long the kernel must be able to keep frames that nobody receives, ns.
     pub lateness: u64,
 }
 
@@ -102,33 +103,34 @@ pub fn open(name: &str, how: Opening) -> Result<PacketSocket, String> {
     Ok(socket)
 }
 
-/// A port with its number and name, and where its frames are captured.
+/// A port with its number, its name and its captures.
 pub struct Attached<P> {
-    /// Its number in the device.
+    /// The port's number in the device.
     pub number: u16,
-    /// The name of what is behind it, for messages.
+    /// The name of the interface behind the port, for messages.
     pub name: String,
-    /// The port.
+    /// The port itself.
     pub port: P,
-    /// Its captures, if any.
+    /// The port's captures, if its frames are captured.
     pub captures: Option<PortCaptures>,
 }
 
-/// A port and what waits to leave through it.
+/// A port with the frames that wait to leave through it.
 struct Way<P> {
     number: u16,
     name: String,
     port: P,
     batch: Outbox,
-    /// When the frames in the batch were due; [`UNKNOWN`] of those that waited for room.
+    /// The due times of the frames in the batch, which are [`UNKNOWN`] for those that waited for
+    /// room.
     due: Vec<u64>,
-    /// What waits behind the batch for the socket to have room, and its bytes.
+    /// The frames that wait behind the batch for the socket to have room.
     backlog: VecDeque<Vec<u8>>,
     backlog_bytes: usize,
     captures: Option<PortCaptures>,
-    /// Frames were received since the kernel was asked for those that it dropped.
+    /// Whether frames were received since the kernel was asked how many it dropped.
     received: bool,
-    /// The socket has no room: what is in the batch waits.
+    /// Whether the socket has no room, so that the frames in the batch wait.
     full: bool,
     failed: Traffic,
     warned_checksum: bool,
@@ -178,8 +180,8 @@ impl<P: Port> Way<P> {
         }
     }
 
-    /// Sends what waits. Without `wait`, what the socket has no room for is lost.
-    /// `late` gets how late each frame was, but for those that waited for room.
+    /// Sends the frames that wait. Without `wait`, frames for which the socket has no room are
+    /// lost. `late` gets how late each frame was, except those that waited for room.
     fn flush(&mut self, wait: bool, clock: &impl Time, late: &mut Vec<u64>) {
         loop {
             let (failed, warned, name) = (&mut self.failed, &mut self.warned_send, &self.name);
@@ -191,7 +193,7 @@ impl<P: Port> Way<P> {
             let due = self.due.drain(..left).filter(|&due| due != UNKNOWN);
             late.extend(due.map(|due| now.saturating_sub(due)));
             if self.full {
-                // From here on it is the link that makes them late.
+                // If these frames are late, it is because of the link, and not of this thread.
                 self.due.fill(UNKNOWN);
             }
             if self.full || self.backlog.is_empty() {
@@ -207,7 +209,7 @@ impl<P: Port> Way<P> {
         }
     }
 
-    /// A frame waits behind those for which the socket has no room.
+    /// Puts a frame behind those for which the socket has no room.
     fn wait(&mut self, frame: &mut Vec<u8>) {
         if self.backlog_bytes + frame.len() <= BACKLOG {
             self.backlog_bytes += frame.len();
@@ -220,7 +222,7 @@ impl<P: Port> Way<P> {
     }
 }
 
-/// Where frames of an RF link are captured, by the number of its port.
+/// The captures of an RF link, with the number of its port.
 struct RfTap {
     port: u16,
     captures: PortCaptures,
@@ -229,30 +231,30 @@ struct RfTap {
 /// All ports of a device.
 pub struct Ports<S: Platform = Linux> {
     ports: Vec<Way<S::Port>>,
-    /// Captures of ports that have no interface but an RF link.
+    /// The captures of ports that have no interface but an RF link.
     rf_taps: Vec<RfTap>,
-    /// Index by port number.
+    /// The place in `ports` of each port, by its number.
     index: Vec<usize>,
     clock: S::Clock,
     events: EventSender,
-    /// Ports whose batch is not empty.
+    /// The ports whose batch is not empty.
     pending: Vec<usize>,
-    /// A port's queues are held while its socket has no room.
+    /// Whether a port's queues are held while its socket has no room.
     hold: bool,
-    /// Frames wait for room in a socket; at the end they are lost.
+    /// Whether frames wait for room in a socket. They do until the end, when they are lost instead.
     wait: bool,
-    /// Some port's socket has no room.
+    /// Whether the socket of any port has no room.
     full: bool,
     /// How late the frames were that left since the last [`Self::flush`].
     late: Vec<u64>,
     /// Tells whether frames wait in the sockets.
     waiting: S::Poll,
-    /// Writes down what comes and goes.
+    /// Writes down the frames that come and go.
     recorder: Option<Arc<Recorder>>,
 }
 
 impl Ports {
-    /// Opens every interface; nothing is open where one fails.
+    /// Opens every interface, or none if one fails.
     ///
     /// # Errors
     /// One sentence that names the interface or the file.
@@ -329,7 +331,7 @@ impl<S: Platform> Ports<S> {
         Ok(())
     }
 
-    /// A frame reaches a port with an RF link, or leaves it.
+    /// Captures a frame that reaches a port with an RF link, or leaves it.
     pub fn captured_rf(&mut self, now: u64, port: u16, frame: &[u8], leaves: bool) {
         let wall = self.clock.wall(now);
         if let Some(tap) = self.rf_taps.iter_mut().find(|tap| tap.port == port) {
@@ -337,7 +339,7 @@ impl<S: Platform> Ports<S> {
         }
     }
 
-    /// From now on writes down what comes and goes.
+    /// Has a recorder write down the frames that come and go from now on.
     pub fn record(&mut self, recorder: Arc<Recorder>) {
         self.recorder = Some(recorder);
     }
@@ -351,7 +353,7 @@ impl<S: Platform> Ports<S> {
         has_done
     }
 
-    /// Lets the device do all that is due by `until`.
+    /// Lets the device do everything that is due by `until`.
     pub fn run_due(&mut self, device: &mut Device, until: u64) {
         while self.step(device, until) {}
     }
@@ -376,14 +378,14 @@ impl<S: Platform> Ports<S> {
         }
     }
 
-    /// A request has run: what the device dropped of it.
+    /// Records what the device dropped because of a request that has run.
     pub fn look_at_drops(&self, device: &Device) {
         if let Some(recorder) = &self.recorder {
             recorder.look_at_drops(device);
         }
     }
 
-    /// The device has ended, and nothing more is written down.
+    /// Ends the recording, because the device has ended.
     pub fn end_recording(&mut self, device: &Device) {
         if let Some(recorder) = self.recorder.take() {
             recorder.finish(device, self.clock.now());
@@ -405,12 +407,12 @@ impl<S: Platform> Ports<S> {
         &self.ports[index].port
     }
 
-    /// When the port with this index has a frame that it holds back itself.
+    /// The time at which the port with this index will have a frame that it holds back itself.
     pub fn held_by(&self, index: usize) -> Option<u64> {
         self.ports[index].port.next_deadline()
     }
 
-    /// When any port has a frame that it holds back itself.
+    /// The earliest time at which any port will have a frame that it holds back itself.
     pub fn next_held(&self) -> Option<u64> {
         self.ports().filter_map(S::Port::next_deadline).min()
     }
@@ -420,10 +422,10 @@ impl<S: Platform> Ports<S> {
         self.ports[index].number
     }
 
-    /// A port's interface is another one of the same name.
+    /// Attaches a port to another interface of the same name.
     pub fn attach(&mut self, index: usize, link: <S::Port as Port>::Link) {
         let way = &mut self.ports[index];
-        // What failed is told again: it is about another interface.
+        // Failures are warned of again, because they are about another interface.
         way.warned_send = false;
         way.port.attach(link);
         self.waiting.replace(index, &way.port);
@@ -435,8 +437,8 @@ impl<S: Platform> Ports<S> {
         (0..self.ports.len()).any(|index| self.waiting.is_ready(index))
     }
 
-    /// Receives frames from a port into these slots. `None`: the
-    /// interface is gone.
+    /// Receives frames from a port into these slots, and returns how many; `None` if the interface
+    /// is gone.
     pub fn receive(
         &mut self,
         index: usize,
@@ -449,8 +451,7 @@ impl<S: Platform> Ports<S> {
                 port.received |= count > 0;
                 Some(count)
             }
-            // The socket works again when the interface is up again; the link
-            // monitor says so.
+            // The socket works again when the interface is up again, which the link monitor tells.
             Err(error) if error.raw_os_error() == Some(libc::ENETDOWN) => Some(0),
             Err(error) => {
                 warn!(
@@ -513,7 +514,7 @@ impl<S: Platform> Ports<S> {
         }
     }
 
-    /// Sends what waits in batches, and tells the device what failed and how late it was.
+    /// Sends the frames in the batches, and tells the device which failed and how late they were.
     pub fn flush(&mut self, device: &mut Device) {
         let (ports, hold, wait) = (&mut self.ports, self.hold, self.wait);
         let (clock, late) = (&self.clock, &mut self.late);
@@ -551,20 +552,22 @@ impl<S: Platform> Ports<S> {
         self.full
     }
 
-    /// Bytes that wait behind each port for room, in the order of their indexes.
+    /// How many bytes wait behind each port for room, in the order of the ports' indexes.
     #[cfg(test)]
     pub fn backlogs(&self) -> impl Iterator<Item = usize> + '_ {
         self.ports.iter().map(|way| way.backlog_bytes)
     }
 
-    /// What waits for room has no more time: it is sent now or counted as failed.
+    /// Sends the frames that wait for room, or counts them as failed, because there is no more
+    /// time.
     pub fn give_up(&mut self, device: &mut Device) {
         self.wait = false;
         self.flush(device);
     }
 
-    /// Tells the device what the kernel dropped in front of it. It drops nothing but
-    /// where others wait, so only ports that have received since are asked for.
+    /// Tells the device how many frames the kernel dropped in front of it. The kernel drops frames
+    /// only behind others that wait, so only ports that have received since the last call are
+    /// asked.
     pub fn count_missed(&mut self, device: &mut Device) {
         for port in &mut self.ports {
             if std::mem::take(&mut port.received) {
@@ -606,7 +609,7 @@ impl<S: Platform> Output for Ports<S> {
             port.flush(self.wait, &self.clock, &mut self.late);
         }
         if port.batch.is_full() {
-            // The socket has no room. Where queues are held, it comes from a delay line.
+            // The socket has no room. If queues are held, this frame comes from a delay line.
             port.wait(frame);
             return;
         }
@@ -615,7 +618,7 @@ impl<S: Platform> Output for Ports<S> {
         }
         port.batch.push_buffer(frame);
         port.due.push(now);
-        // What is paced leaves at once, behind what was to leave before it.
+        // A paced frame leaves at once, behind the frames that were to leave before it.
         if paced || (self.hold && port.batch.is_full()) {
             port.flush(self.wait, &self.clock, &mut self.late);
         }

@@ -160,9 +160,10 @@ fn frames_at_once(now: u64, due: Option<u64>) -> usize {
     }
 }
 
-/// Waits awake for departures that are nearer than a system call takes, so that they
-/// leave with those before them. Nothing is received meanwhile, so it ends when the thread
-/// was away since `before`.
+/// Waits awake for departures that are nearer than a system call takes, so that they leave with
+/// those before them. Nothing is received meanwhile, as a look at the sockets is such a call. So a
+/// frame that comes during the wait arrives at its last departure, [`CLOSE_FOR`] late at most, and
+/// the wait ends if the thread was away since `before`.
 fn drain_close<S: Platform>(core: &mut Core<S>, before: u64) {
     let mut now = core.clock.now();
     let end = now + CLOSE_FOR;

@@ -2,7 +2,7 @@
 //! The gRPC server in threads of its own.
 
 use crate::{privileges, scheduling};
-use p4runtime::{ServedDevice, Server, ServerAddress, ServerOptions};
+use grpc_services::{ServedDevice, Server, ServerAddress, ServerOptions};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;

@@ -17,8 +17,8 @@ use crate::spool::Spools;
 use crate::wait::{PollSet, Signals};
 use crate::waker::Waker;
 use device::{DeviceConfig, ModelKind};
-use p4runtime::journal::Journal;
-use p4runtime::{PipelineConfig, ServedDevice, ServerAddress, ServerOptions, TlsOptions};
+use grpc_services::journal::Journal;
+use grpc_services::{PipelineConfig, ServedDevice, ServerAddress, ServerOptions, TlsOptions};
 use plant::End;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -61,7 +61,7 @@ fn pipeline_config(
     let place = |error: String| format!("P4Info {}: {error}", p4info.display());
     let text = String::from_utf8(read("P4Info", p4info)?)
         .map_err(|_| place("is not text; give p4c's .txtpb file".into()))?;
-    let info = p4runtime::p4info_from_text(&text).map_err(place)?;
+    let info = grpc_services::p4info_from_text(&text).map_err(place)?;
     PipelineConfig::new(info, json, Arc::clone(program)).map_err(place)
 }
 

@@ -4,11 +4,11 @@
 //! `cargo run -p fuzz-cases --example seeds -- fuzz/seeds`
 
 use fuzz_cases::PROGRAMS;
-use p4runtime::proto::p4::config::v1::{
+use grpc_services::proto::p4::config::v1::{
     ActionProfile, MatchField, P4Info, Preamble, Table, match_field,
 };
-use p4runtime::proto::p4::v1 as p4;
-use p4runtime::proto::p4::v1::entity::Entity;
+use grpc_services::proto::p4::v1 as p4;
+use grpc_services::proto::p4::v1::entity::Entity;
 use prost::Message;
 use recording::Encoder;
 use recording::format::{Header, Input, Place, Program, Record};
@@ -56,7 +56,7 @@ fn read(entities: &[Entity]) -> Vec<u8> {
 fn p4info(path: &str) -> P4Info {
     let path = switch_folder().join(path);
     let text = std::fs::read_to_string(path).expect("the P4Info is committed");
-    p4runtime::p4info_from_text(&text).expect("it is P4Info")
+    grpc_services::p4info_from_text(&text).expect("it is P4Info")
 }
 
 fn switch_folder() -> PathBuf {
@@ -463,7 +463,7 @@ fn recordings(save: &impl Fn(String, Vec<u8>)) {
         at,
         work: Default::default(),
     };
-    let get = p4runtime::proto::docsis::tm::v1::GetRequest { device_id: 1 };
+    let get = grpc_services::proto::docsis::tm::v1::GetRequest { device_id: 1 };
     let inputs = [
         Input::StreamOpened { stream: 0 },
         Input::Said {

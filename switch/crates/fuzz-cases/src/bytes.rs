@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Random bytes as choices; zeroes when they run out.
+//! Makes choices from random bytes, or from zeroes when they have run out.
 
 /// The fuzzer's bytes, taken from the front.
 #[derive(Clone, Copy)]

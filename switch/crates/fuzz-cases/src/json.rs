@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The JSON loader: what it takes must run, what it refuses it must refuse
-//! without harm.
+//! The fuzz target of the JSON loader. A program that it accepts must run, and it must refuse
+//! others without harm.
 
 use crate::bytes::Bytes;
 use crate::mutate::{mutate, strip};
@@ -9,14 +9,14 @@ use serde_json::Value;
 use std::sync::Arc;
 use v1model::Program;
 
-/// Ends the JSON; no JSON has this byte.
+/// The byte that ends the JSON. It does not occur in JSON.
 const END: u8 = 0;
 
-/// Changes made to a program at a time, at most.
+/// The most changes that are made to a program at a time.
 const CHANGES: usize = 4;
 
-/// Frames for programs that come without: 64 zeroes, 64 ones and an IPv4
-/// header's beginning behind Ethernet's, in the form that [`run`] reads.
+/// The frames for programs that come without frames, in the form that [`run`] reads: 64 zeroes, 64
+/// ones, and the beginning of an IPv4 header behind Ethernet's.
 fn frames() -> Vec<u8> {
     let mut input = vec![0];
     let mut ipv4 = vec![2; 12];
@@ -38,8 +38,8 @@ fn split(input: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// A program's JSON. When it loads it gets frames: those behind a byte 0, as
-/// the target `packets` has them, or a few of ours.
+/// Loads a program's JSON. If it loads, it gets the frames behind a byte 0, which have the form of
+/// the target `packets`, or else a few frames of this module.
 pub fn json(data: &[u8]) {
     let (json, rest) = split(data);
     if let Ok(program) = Program::load(json) {
@@ -57,7 +57,7 @@ pub fn json(data: &[u8]) {
 pub fn mutate_json(input: &[u8], most: usize, seed: u64) -> Option<Vec<u8>> {
     let (json, rest) = split(input);
     let mut document: Value = serde_json::from_slice(json).ok()?;
-    // Half of a program is positions in its source.
+    // Positions in the source are half of a program, so they are removed.
     strip(&mut document);
     let random = random(seed);
     let mut bytes = Bytes(&random);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the fuzzer calls with random bytes: each function must return, in
-//! bounded time and memory, whatever it is given.
+//! The functions that the fuzzer calls with random bytes. Each of them must return in bounded time
+//! and memory, whatever it is given.
 //!
 //! `switch/fuzz` has a fuzz target for each of them; `tests/it/inputs.rs` calls
 //! them with the seeds and with everything that the fuzzer found once.
-//! [`mutate_json`] is how the fuzzer changes programs.
+//! The fuzzer changes programs with [`mutate_json`].
 
 mod bytes;
 mod json;

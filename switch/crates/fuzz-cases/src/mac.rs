@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What crosses an upstream channel: MAPs, requests, headers, bursts, segments.
+//! The fuzz target of everything that crosses an upstream channel: MAPs, requests, headers, bursts
+//! and segments.
 
 use crate::bytes::Bytes;
 use mac_wire::{
     Fragment, MacHeader, Map, Minislot, Request, SegmentHeader, frames, header_check_sequence,
 };
 
-/// First byte: what the rest is. A MAP has eight bytes of a minislot in front, near which it lies.
-/// Whatever can be read is written and read once more.
+/// The first byte tells what the rest is. In front of a MAP are eight bytes of the minislot near
+/// which it lies. Everything that can be read is written and read once more.
 pub fn mac(data: &[u8]) {
     let mut bytes = Bytes(data);
     match bytes.below(5) {
@@ -33,8 +34,8 @@ fn map(bytes: &mut Bytes<'_>) {
     assert_eq!(Map::decode_message(&message, reference), Ok(map));
 }
 
-/// Reads bytes as they are, and with the check sequence that they would need where it may lie: random
-/// bytes hardly ever have it.
+/// Reads bytes as they are, and with a valid check sequence at every place where it may lie,
+/// because random bytes hardly ever have one.
 fn with_checks(bytes: &[u8], read: fn(&[u8])) {
     read(bytes);
     let extended = bytes.get(1).map_or(0, |&length| usize::from(length));

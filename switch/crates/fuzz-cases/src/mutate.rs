@@ -36,7 +36,7 @@ fn words() -> &'static [&'static str] {
     })
 }
 
-/// Takes the positions in the source out.
+/// Removes the positions in the source.
 pub fn strip(value: &mut Value) {
     match value {
         Value::Array(list) => list.iter_mut().for_each(strip),

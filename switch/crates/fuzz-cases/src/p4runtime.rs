@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! P4Runtime requests against a server in this process.
+//! The fuzz target of P4Runtime requests against a server in this process.
 
 use crate::bytes::Bytes;
 use crate::programs::text;
-use ::p4runtime::in_process::InProcess;
-use ::p4runtime::proto::p4::config::v1::P4Info;
-use ::p4runtime::proto::p4::v1 as p4;
-use ::p4runtime::{Limits, PipelineConfig, ServedDevice, p4info_from_text};
 use device::{Device, DeviceConfig, Output, handle};
+use grpc_services::in_process::InProcess;
+use grpc_services::proto::p4::config::v1::P4Info;
+use grpc_services::proto::p4::v1 as p4;
+use grpc_services::{Limits, PipelineConfig, ServedDevice, p4info_from_text};
 use prost::Message;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use tokio::runtime::{Builder, Runtime};
 use v1model::Program;
 
-/// What a message of an input is, by its first byte.
+/// The kinds of messages in an input; the first byte of a message chooses one.
 pub const KINDS: [&str; 5] = ["write", "read", "stream", "set_pipeline", "get_pipeline"];
 
 struct Sink;
@@ -27,7 +27,7 @@ impl Output for Sink {
     }
 }
 
-/// cm.p4, which has most kinds of objects, with its P4Info.
+/// The program cm.p4, which has most kinds of objects, with its P4Info.
 fn cm() -> (Arc<Program>, PipelineConfig) {
     static CM: OnceLock<(Arc<Program>, P4Info)> = OnceLock::new();
     let (program, info) = CM.get_or_init(|| {
@@ -48,7 +48,7 @@ fn runtime() -> Runtime {
     runtime.unwrap_or_else(|e| panic!("no runtime: {e}"))
 }
 
-/// The client becomes primary with this election id.
+/// Makes the client primary with this election id.
 fn arbitration() -> Vec<u8> {
     let update = p4::MasterArbitrationUpdate {
         device_id: 1,
@@ -62,9 +62,8 @@ fn arbitration() -> Vec<u8> {
     message.encode_to_vec()
 }
 
-/// Messages for device 1, which runs cm.p4 and whose primary, with election id
-/// 1, sends them: each is a byte for [`KINDS`], its length in two bytes, and so
-/// many bytes.
+/// Sends messages to device 1, which runs cm.p4. Its primary, with the election id 1, sends them.
+/// Each message is a byte that chooses from [`KINDS`], its length in two bytes, and so many bytes.
 pub fn p4runtime(data: &[u8]) {
     let (program, config) = cm();
     let (handle, mut requests, _sender, events) = handle::channel(1, Some(255), || {});
@@ -102,7 +101,7 @@ pub fn p4runtime(data: &[u8]) {
                 0 => "Write",
                 1 => "Read",
                 2 => {
-                    // Any status is an answer, here and below.
+                    // Any status is a valid answer, here and below.
                     let _ = stream.send(message).await;
                     stream.receive();
                     continue;

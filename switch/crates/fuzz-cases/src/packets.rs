@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Frames through a device: parser, pipelines, traffic manager, deparser.
+//! The fuzz target of frames through a device: parser, pipelines, traffic manager and deparser.
 
 use crate::bytes::Bytes;
 use crate::programs::program;
@@ -24,7 +24,7 @@ impl Output for Sink {
     }
 }
 
-/// Makes tables run other actions than the default ones: nobody guesses keys.
+/// Makes tables run other actions than the default ones, because random bytes never match a key.
 fn choose_defaults(pipeline: &mut Pipeline, choice: &mut Bytes<'_>) {
     let program = Arc::clone(pipeline.program());
     for (table, schema) in program.tables().iter().enumerate() {

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use v1model::Program;
 
-/// Compiled programs, by their paths from `switch/`. Inputs choose by position:
-/// append only.
+/// The compiled programs, by their paths from `switch/`. Inputs choose one by its position, so new
+/// ones must be appended.
 pub const PROGRAMS: [&str; 30] = [
     "../p4src/build/cm.json",
     "crates/v1model/tests/programs/features.json",
@@ -46,7 +46,7 @@ pub(crate) fn path(program: &str) -> PathBuf {
         .join(program)
 }
 
-/// A program's JSON. Panics when it is not there: that is no input's fault.
+/// Reads a program's JSON. It panics if the file is not there, because no input can cause that.
 pub fn text(at: usize) -> &'static [u8] {
     static TEXTS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
     let texts = TEXTS.get_or_init(|| {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Recordings of a device, whole and damaged.
+//! The fuzz target of recordings of a device, whole and damaged.
 
 use ::recording::{Reader, replay};
 
-/// A file, as `docsis-switch replay` has it.
+/// Replays a file as `docsis-switch replay` does.
 pub fn recording(data: &[u8]) {
     if let Ok((header, mut reader)) = Reader::new(data) {
-        // A report or a sentence, both are answers.
+        // Both a report and a sentence are valid answers.
         let _ = replay(&header, &mut reader);
     }
 }

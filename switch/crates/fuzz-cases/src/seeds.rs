@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where the inputs are that are kept.
+//! Finds the inputs that are kept in the repository.
 
 use crate::programs::{PROGRAMS, path};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ fn files(folder: &str, target: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// What the fuzzer begins with: for `json` the compiled programs themselves.
+/// The inputs that the fuzzer begins with, which for `json` are the compiled programs themselves.
 pub fn seeds(target: &str) -> Vec<PathBuf> {
     match target {
         "json" => PROGRAMS.iter().map(|program| path(program)).collect(),
@@ -24,7 +24,7 @@ pub fn seeds(target: &str) -> Vec<PathBuf> {
     }
 }
 
-/// What it once found a fault with.
+/// The inputs with which the fuzzer once found a fault.
 pub fn regressions(target: &str) -> Vec<PathBuf> {
     files("regressions", target)
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tests in p4c's simple test format: read, and run when they can be read.
+//! The fuzz target of tests in p4c's simple test format, which are run if they can be read.
 
 use crate::programs::program;
 use ::stf::{Options, parse, run};
 
-/// First byte: one of [`PROGRAMS`](crate::PROGRAMS); the rest is the test.
+/// The first byte chooses one of [`PROGRAMS`](crate::PROGRAMS), and the rest is the test.
 pub fn stf(data: &[u8]) {
     let Some((at, text)) = data.split_first() else {
         return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Hostile segments for one end of a TCP connection.
+//! The fuzz target of hostile segments for one end of a TCP connection.
 
 use crate::bytes::Bytes;
 use tcp::{Config, Congestion, Connection, Flags, MAX_HEADER_LENGTH, Role, Segment, Timestamps};
@@ -11,7 +11,7 @@ const SEND_BUFFER: u32 = 1 << 16;
 /// The least segment that a peer can ask for has this many bytes of data.
 const LEAST_DATA: u32 = 48 - 12;
 
-/// The end, and what a peer that listens knows of it.
+/// One end of a connection, with what a listening peer knows of it.
 struct End {
     connection: Connection,
     now: u64,
@@ -68,7 +68,7 @@ impl End {
         assert!(info.outstanding <= SEND_BUFFER / LEAST_DATA + 2, "{info:?}");
     }
 
-    /// A number near `from`: mostly one that makes sense.
+    /// A number near `from`, which makes sense most of the time.
     fn near(from: u32, bytes: &mut Bytes<'_>) -> u32 {
         let choice = bytes.byte();
         let number = u32::from(bytes.number());
@@ -81,7 +81,7 @@ impl End {
         }
     }
 
-    /// What a peer would send that answers, with something changed.
+    /// A segment that a peer would answer with, with something changed.
     fn answer(&self, bytes: &mut Bytes<'_>) -> Segment {
         let sent = self
             .last
@@ -165,7 +165,7 @@ impl End {
     }
 }
 
-/// An end of a connection, and what a peer does to it.
+/// Lets a peer do to one end of a connection what the bytes say.
 pub fn tcp(data: &[u8]) {
     let mut bytes = Bytes(data);
     let mut end = End::new(&mut bytes);

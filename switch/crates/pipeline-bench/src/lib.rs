@@ -11,6 +11,6 @@ mod sample;
 pub use bench::measure::quantile;
 pub use bench::options::{BenchManagers, BenchPipeline, BenchPrograms};
 pub use bench::{managers, pipeline, programs};
-pub use queue_manager::QueueManager;
+pub use queue_manager::{ManagersFile, QueueManagers};
 pub use sample::options::{Sample, SampleDrops, SampleSessions};
 pub use sample::run as sample;

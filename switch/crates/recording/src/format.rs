@@ -2,7 +2,7 @@
 //! What a recording is made of; README.md has it byte by byte.
 
 use device::DropPlace;
-use p4runtime::journal::Work;
+use grpc_services::journal::Work;
 
 /// What a file begins with.
 pub const MAGIC: [u8; 8] = *b"DOCSISRC";

@@ -6,7 +6,7 @@ use crate::format::{
     Record, Sent, Told, VERSION, tag,
 };
 use device::DropPlace;
-use p4runtime::journal::Work;
+use grpc_services::journal::Work;
 use std::fmt;
 use std::io::{self, Read};
 

@@ -5,7 +5,7 @@ use crate::format::{
     End, Header, Input, MAGIC, Output, Place, Reason, Record, Sent, Told, VERSION, tag,
 };
 use device::DropPlace;
-use p4runtime::journal::Work;
+use grpc_services::journal::Work;
 
 fn number(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {

@@ -2,42 +2,10 @@
 //! Nothing is allocated on a frame's way through the queues, once they have
 //! grown to their limits, whichever way flows are shaped and reserved.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+use counting_allocator::{Counting, allocations};
 use traffic_manager::{
     Commit, Configuration, PortConfig, QueueId, ServiceFlowConfig, TrafficManager,
 };
-
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-fn count() {
-    // A thread that ends may allocate after its locals are gone.
-    let _ = ALLOCATIONS.try_with(|n| n.set(n.get() + 1));
-}
-
-// SAFETY: passes everything on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: the caller keeps GlobalAlloc's contract.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps GlobalAlloc's contract.
-        unsafe { System.dealloc(at, layout) }
-    }
-
-    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
-        // SAFETY: the caller keeps GlobalAlloc's contract.
-        unsafe { System.realloc(at, layout, size) }
-    }
-}
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -115,8 +83,8 @@ fn frames_do_not_allocate() {
     for _ in 0..100 {
         round(&mut tm, &mut now, &mut random);
     }
-    let before = ALLOCATIONS.with(Cell::get);
+    let before = allocations();
     let sent: u64 = (0..40).map(|_| round(&mut tm, &mut now, &mut random)).sum();
     assert!(sent > 30_000, "{sent}");
-    assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0);
+    assert_eq!(allocations() - before, 0);
 }

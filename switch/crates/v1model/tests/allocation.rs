@@ -4,35 +4,8 @@
 mod common;
 
 use common::{call, insert, project, table};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+use counting_allocator::{Counting, allocations};
 use v1model::*;
-
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: passes everything on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|n| n.set(n.get() + 1));
-        // SAFETY: the caller keeps GlobalAlloc's contract.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps GlobalAlloc's contract.
-        unsafe { System.dealloc(at, layout) }
-    }
-
-    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.with(|n| n.set(n.get() + 1));
-        // SAFETY: the caller keeps GlobalAlloc's contract.
-        unsafe { System.realloc(at, layout, size) }
-    }
-}
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -75,9 +48,9 @@ fn packets_do_not_allocate() {
     };
     // Buffers change hands: each grows when it first gets the longer frame.
     (0..8).for_each(|_| round(&mut p));
-    let before = ALLOCATIONS.with(Cell::get);
+    let before = allocations();
     (0..100).for_each(|_| round(&mut p));
-    assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0);
+    assert_eq!(allocations() - before, 0);
 }
 
 #[test]
@@ -99,9 +72,9 @@ fn nor_do_stacks_and_checksums() {
             assert_eq!(outcome.fate, EgressFate::Send);
         };
         round();
-        let before = ALLOCATIONS.with(Cell::get);
+        let before = allocations();
         (0..100).for_each(|_| round());
-        assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0, "{program}");
+        assert_eq!(allocations() - before, 0, "{program}");
     }
 }
 
@@ -116,9 +89,9 @@ fn lookups_do_not_allocate(p: &mut Pipeline, now_ns: u64) {
         }
     };
     round();
-    let before = ALLOCATIONS.with(Cell::get);
+    let before = allocations();
     (0..100).for_each(|_| round());
-    assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0);
+    assert_eq!(allocations() - before, 0);
 }
 
 #[test]

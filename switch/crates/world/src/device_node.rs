@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use device::events::EventSender;
 use device::handle::{self, Requests};
 use device::{Device, DeviceConfig, Event, ModelKind, Note, Output, QueueId};
+use grpc_services::in_process::{self, InProcess};
+use grpc_services::{Limits, ServedDevice};
 use mac_wire::Sid;
-use p4runtime::in_process::{self, InProcess};
-use p4runtime::{Limits, ServedDevice};
 use prefetch::fetch;
 use std::time::Duration;
 use tokio::runtime::Runtime;
@@ -23,38 +23,39 @@ use crate::net::Net;
 
 /// A port that leads nowhere.
 const NOWHERE: u32 = u32::MAX;
-/// Updates in one atomic Write: no packet waits for it in virtual time.
+/// How many updates one atomic Write may have. It may have many, because no packet waits for it in
+/// virtual time.
 const ATOMIC_UPDATES: usize = 1 << 17;
-/// Bytes of a frame that its next node is likely to read.
+/// How many bytes of a frame its next node is likely to read.
 const HEADERS: usize = 128;
 
-/// Bytes of frames that wait in front of a stopped process.
+/// How many bytes of frames may wait in front of a stopped process.
 const MOST_IN_FRONT: usize = 8 << 20;
 
-/// What a device's process does.
+/// The state of a device's process.
 #[derive(Debug, Default)]
 enum Process {
     #[default]
     Running,
-    /// It is stopped: frames wait in front of it, each with its time and port.
+    /// The process is stopped. Frames wait in front of it, each with its time and port.
     Stopped {
         waiting: Vec<(u64, u16, Frame)>,
         bytes: usize,
     },
-    /// There is none.
+    /// There is no process.
     Dead,
 }
 
-/// A device, what asks it and what it tells.
+/// A device with its server, its process and its links.
 #[derive(Debug)]
 pub struct DeviceNode {
-    /// For messages.
+    /// The name of the device in messages.
     pub name: String,
-    /// The hash of its name, for the digest.
+    /// The hash of the name, for the digest.
     pub hash: u64,
-    /// Its source of events.
+    /// The device's source of events.
     pub source: u32,
-    /// The source of its process, where that may be late.
+    /// The source of events of the device's process, which may be late.
     pub process: u32,
     /// The device.
     pub device: Device,
@@ -68,13 +69,13 @@ pub struct DeviceNode {
     links: Vec<u32>,
     /// Frames that leave wait here for the process.
     gate: Gate<(u16, Frame)>,
-    /// Ports whose frames grants let go, each with the device, by its index, and the port where
-    /// they arrive.
+    /// The ports whose frames wait for grants. Each has the index of the device and the port at
+    /// which its frames arrive.
     granted: BTreeMap<u16, (u32, u16)>,
     doing: Process,
-    /// Departures, where somebody wants to know them.
+    /// The departures, if somebody has asked for them.
     departures: Option<Departures>,
-    /// Queues of such ports that an upstream channel carries: which, and their SIDs there.
+    /// The queues of such ports that an upstream channel carries, with the channel and the SID.
     upstreams: BTreeMap<QueueId, (u32, Sid)>,
 }
 
@@ -137,31 +138,32 @@ impl DeviceNode {
     /// Puts a link behind a port.
     pub fn set_link(&mut self, port: u16, link: u32) {
         let port = usize::from(port);
-        // A port that loops back may have come later.
+        // The device may have got a port after it was made, as a port that loops back.
         if self.links.len() <= port {
             self.links.resize(port + 1, NOWHERE);
         }
         self.links[port] = link;
     }
 
-    /// Where the frames of a granted port arrive; `None` of another port.
+    /// The device and the port at which the frames of a granted port arrive; `None` for other
+    /// ports.
     #[must_use]
     pub fn granted(&self, port: u16) -> Option<(u32, u16)> {
         self.granted.get(&port).copied()
     }
 
-    /// Grants let go the frames of a port, which arrive there.
+    /// Makes the frames of a port wait for grants, and arrive at another device's port.
     pub fn set_granted(&mut self, port: u16, to: (u32, u16)) {
         self.granted.insert(port, to);
     }
 
-    /// The channel that carries a queue, and its SID there.
+    /// The channel that carries a queue, and the queue's SID in it.
     #[must_use]
     pub fn upstream(&self, queue: QueueId) -> Option<(u32, Sid)> {
         self.upstreams.get(&queue).copied()
     }
 
-    /// A channel carries a queue from now on, or none does.
+    /// Has a channel carry a queue from now on, or no channel.
     pub fn set_upstream(&mut self, queue: QueueId, upstream: Option<(u32, Sid)>) {
         match upstream {
             Some(upstream) => self.upstreams.insert(queue, upstream),
@@ -169,7 +171,7 @@ impl DeviceNode {
         };
     }
 
-    /// Tells channels of queues that had been empty and are not.
+    /// Tells the channels which queues were empty and are not empty any more.
     #[inline]
     fn tell_channels(&mut self, net: &mut Net) {
         if self.granted.is_empty() {
@@ -182,7 +184,8 @@ impl DeviceNode {
         }
     }
 
-    /// Runs a future of the server, and what that asks of the device, now.
+    /// Runs a future of the server at the present time, with the requests that it makes of the
+    /// device.
     pub fn ask<T>(
         &mut self,
         runtime: &Runtime,
@@ -196,15 +199,15 @@ impl DeviceNode {
         })
     }
 
-    /// The same of a stream.
+    /// As [`Self::ask`], for a stream.
     pub fn drive<T>(&mut self, runtime: &Runtime, now: u64, future: impl Future<Output = T>) -> T {
         self.epoch.store(now as i64, Ordering::Relaxed);
         let (device, requests) = (&mut self.device, &mut self.requests);
         in_process::drive(runtime, future, || requests.run_one(device, now))
     }
 
-    /// A frame reaches a port now. What that lets the device do at once is done, too: of one
-    /// time nothing comes before it.
+    /// Receives a frame at a port now, and does what the device can do at once because of it.
+    /// Nothing else of the same time comes in between.
     pub fn receive(&mut self, runtime: &Runtime, net: &mut Net, port: u16, mut frame: Frame) {
         if !self.is_running() {
             self.miss(net, port, frame);
@@ -224,10 +227,9 @@ impl DeviceNode {
         }
     }
 
-    /// Does all that is due now.
-    pub fn step(&mut self, runtime: &Runtime, net: &mut Net) {
-        let until = net.now;
-        let mut wires = Wires {
+    /// The device and its way out.
+    fn parts<'a>(&'a mut self, net: &'a mut Net) -> (&'a mut Device, Wires<'a>) {
+        let wires = Wires {
             net,
             hash: self.hash,
             links: &self.links,
@@ -236,10 +238,17 @@ impl DeviceNode {
             events: &self.events,
             told: &mut self.told,
         };
-        // The deadline is exact: a step that finds nothing to do need not be tried.
+        (&mut self.device, wires)
+    }
+
+    /// Does everything that is due now.
+    pub fn step(&mut self, runtime: &Runtime, net: &mut Net) {
+        let until = net.now;
+        let (device, mut wires) = self.parts(net);
+        // The deadline is exact, so no further step needs to be tried if it is later.
         let deadline = loop {
-            let more = self.device.step(until, &mut wires);
-            let deadline = self.device.next_deadline();
+            let more = device.step(until, &mut wires);
+            let deadline = device.next_deadline();
             if !more || deadline.is_none_or(|at| at > until) {
                 break deadline;
             }
@@ -253,7 +262,8 @@ impl DeviceNode {
         }
     }
 
-    /// When the device next has something to do may have changed.
+    /// Schedules the device anew, because the time at which it next has something to do may have
+    /// changed.
     pub fn reschedule(&mut self, net: &mut Net) {
         if !self.is_running() {
             net.schedule.set(self.source, None);
@@ -265,7 +275,7 @@ impl DeviceNode {
         self.tell_channels(net);
     }
 
-    /// The process runs: what left the device since goes onto the links.
+    /// Lets the process run, so that frames that have left the device go onto the links.
     pub fn release(&mut self, net: &mut Net) {
         while let Some((port, frame)) = self.gate.pass() {
             net.release(frame.bytes.len());
@@ -274,16 +284,16 @@ impl DeviceNode {
     }
 }
 
-/// The process of a device: it may be stopped, and killed and started again.
+/// The process of a device, which may be stopped, killed and started again.
 impl DeviceNode {
-    /// Whether it is neither stopped nor dead.
+    /// Whether the process is neither stopped nor dead.
     #[inline]
     #[must_use]
     pub fn is_running(&self) -> bool {
         matches!(self.doing, Process::Running)
     }
 
-    /// Why nobody answers here.
+    /// The reason why the process does not answer; `None` if it runs.
     #[must_use]
     pub fn silent(&self) -> Option<&'static str> {
         match self.doing {
@@ -293,7 +303,7 @@ impl DeviceNode {
         }
     }
 
-    /// A frame comes to a process that does not run.
+    /// Handles a frame that comes to a process that does not run: it waits, or is lost.
     #[cold]
     fn miss(&mut self, net: &mut Net, port: u16, frame: Frame) {
         let now = net.now;
@@ -309,7 +319,7 @@ impl DeviceNode {
         net.lose(frame, self.hash, port);
     }
 
-    /// The process does nothing any more, until it goes on.
+    /// Stops the process until it goes on.
     pub fn stop(&mut self, net: &mut Net) {
         self.doing = Process::Stopped {
             waiting: Vec::new(),
@@ -319,8 +329,8 @@ impl DeviceNode {
         net.schedule.set(self.process, None);
     }
 
-    /// A stopped process goes on: what waits in front of it is taken at the times at which it came,
-    /// unless time jumps (see [`Device::wake`]).
+    /// Lets a stopped process go on. It takes the frames that wait in front of it at the times at
+    /// which they came, unless time jumps (see [`Device::wake`]).
     pub fn go_on(&mut self, runtime: &Runtime, net: &mut Net) {
         let Process::Stopped { waiting, .. } = std::mem::take(&mut self.doing) else {
             return;
@@ -343,22 +353,15 @@ impl DeviceNode {
         }
     }
 
-    /// Does all that is due by a time which is not after now. What leaves goes onto its links now.
+    /// Does everything that is due by a time, which is not after now. Frames that leave go onto
+    /// their links now.
     fn run(&mut self, net: &mut Net, until: u64) {
-        let mut wires = Wires {
-            net,
-            hash: self.hash,
-            links: &self.links,
-            gate: &mut self.gate,
-            process: self.process,
-            events: &self.events,
-            told: &mut self.told,
-        };
-        while self.device.step(until, &mut wires) {}
+        let (device, mut wires) = self.parts(net);
+        while device.step(until, &mut wires) {}
     }
 
-    /// The process dies, with all that it has. How many frames that were, those in front of a
-    /// stopped one among them.
+    /// Kills the process with everything that it holds. Returns how many frames that were,
+    /// including those in front of a stopped process.
     pub fn die(&mut self, net: &mut Net) -> u64 {
         let lost_before = net.totals.lost;
         if let Process::Stopped { waiting, .. } = std::mem::replace(&mut self.doing, Process::Dead)
@@ -379,7 +382,7 @@ impl DeviceNode {
         held + (net.totals.lost - lost_before)
     }
 
-    /// A dead process is started again: a device without a pipeline, and nobody's.
+    /// Starts a dead process again, as a device without a pipeline and without clients.
     pub fn start(&mut self) {
         let config = *self.device.config();
         let mut device = Device::new(config);
@@ -408,8 +411,8 @@ impl DeviceNode {
         self.departures.is_some()
     }
 
-    /// Whoever asks is told from now on what leaves the device; what has left since then, or since
-    /// the last call. `None` where that was more than is kept, or nobody has asked before.
+    /// The departures since the last call. `None` if there were more than are kept, or if this is
+    /// the first call, which makes the device record them.
     pub fn take_departures(&mut self) -> Option<Vec<Departure>> {
         if let Some(departures) = &self.departures {
             return departures.take();
@@ -421,12 +424,14 @@ impl DeviceNode {
     }
 }
 
-/// A device's server, what it asks of the device, what the device tells it, and its time.
+/// Makes a device's server, the requests that it makes of the device, the sender of the device's
+/// events, and its clock.
 fn served(config: &DeviceConfig) -> (InProcess, Requests, EventSender, Arc<AtomicI64>) {
-    // Whoever asks has its request run at once: nobody is to be woken.
+    // The caller runs each request at once, so there is no thread to be woken.
     let (handle, requests, events, told) =
         handle::channel(config.device_id, config.cpu_port, || {});
-    // Nobody waits while lists grow, and what is not reserved takes no large pages.
+    // Lists may grow, because nobody waits meanwhile, and memory that is not reserved takes no
+    // large pages.
     let mut load = handle.load_options();
     load.grow = true;
     let served = ServedDevice {
@@ -444,7 +449,7 @@ fn served(config: &DeviceConfig) -> (InProcess, Requests, EventSender, Arc<Atomi
     (server, requests, events, epoch)
 }
 
-/// A frame goes onto the link behind a port.
+/// Puts a frame onto the link behind a port.
 fn put(net: &mut Net, links: &[u32], hash: u64, port: u16, frame: Frame) {
     net.note(Happened::DeviceSent, hash, port, frame.hash);
     match links.get(usize::from(port)) {
@@ -472,7 +477,7 @@ struct Wires<'a> {
 
 impl Wires<'_> {
     fn leave(&mut self, port: u16, frame: Frame) {
-        // Whoever gets it reads its headers, and it may have waited for long.
+        // The next node reads the headers, which may have left the cache while the frame waited.
         fetch(&frame.bytes[..frame.filled.min(HEADERS)]);
         if self.gate.is_open() {
             put(self.net, self.links, self.hash, port, frame);

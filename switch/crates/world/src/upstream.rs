@@ -10,10 +10,10 @@
 use std::cell::RefCell;
 
 use device::{Device, QueueId, Taken};
+use grpc_services::channel_state::{ChannelView, FlowPlace};
+use grpc_services::proto::docsis::mac::v1::ChannelState;
 use mac_channel::{Asked, Channel, Ends, Filled, Frame as Burst, Grant, Leaving, Observer, Watch};
 use mac_wire::{Capacity, Clock, FlowConfig, Map, Profile, Sid};
-use p4runtime::channel_state::{ChannelView, FlowPlace};
-use p4runtime::proto::docsis::mac::v1::ChannelState;
 use plant::{
     CaptureFile, CaptureOutput, Captured, Carrier, ChannelCapture, DeviceQueue, MapTraffic,
     MapsMade, Member, Members, Tap, trace_burst,

@@ -4,13 +4,13 @@
 //! once for every service flow; and a table filled and emptied.
 
 use crate::cli::{BenchControl, Station};
-use p4runtime::client::Client;
-use p4runtime::proto::p4::config::v1::{P4Info, Preamble};
-use p4runtime::proto::p4::v1 as p4;
-use p4runtime::proto::p4::v1::action::Param;
-use p4runtime::proto::p4::v1::entity::Entity;
-use p4runtime::proto::p4::v1::field_match::FieldMatchType;
-use p4runtime::proto::p4::v1::update::Type;
+use grpc_services::client::Client;
+use grpc_services::proto::p4::config::v1::{P4Info, Preamble};
+use grpc_services::proto::p4::v1 as p4;
+use grpc_services::proto::p4::v1::action::Param;
+use grpc_services::proto::p4::v1::entity::Entity;
+use grpc_services::proto::p4::v1::field_match::FieldMatchType;
+use grpc_services::proto::p4::v1::update::Type;
 use pipeline_bench::quantile;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -152,7 +152,7 @@ async fn measure(options: &BenchControl) -> Result<(), String> {
     };
     let text = String::from_utf8(file(".p4info.txtpb")?)
         .map_err(|_| "the P4Info is not text".to_owned())?;
-    let info = p4runtime::p4info_from_text(&text)?;
+    let info = grpc_services::p4info_from_text(&text)?;
     let mut client = Client::connect(&options.address, options.device_id).await?;
     if !options.no_push {
         client.push(info.clone(), file(".json")?).await?;

@@ -2,7 +2,7 @@
 //! The options of `bench`.
 
 use clap::{Args, Subcommand};
-use p4runtime::ServerAddress;
+use grpc_services::ServerAddress;
 use pipeline_bench::{BenchManagers, BenchPipeline, BenchPrograms};
 use std::path::PathBuf;
 

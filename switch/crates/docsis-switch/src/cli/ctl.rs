@@ -3,7 +3,7 @@
 
 use super::LogLevel;
 use clap::{Args, Subcommand};
-use p4runtime::ServerAddress;
+use grpc_services::ServerAddress;
 use std::path::PathBuf;
 
 /// Options of `ctl`.

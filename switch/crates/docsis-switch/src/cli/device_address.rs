@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `--device-grpc-addr DEVICE@ADDRESS:PORT`, or `DEVICE@unix:PATH`.
 
-use p4runtime::ServerAddress;
+use grpc_services::ServerAddress;
 
 /// A device with an address of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]

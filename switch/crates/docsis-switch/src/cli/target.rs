@@ -2,7 +2,7 @@
 //! Options behind `--`, as simple_switch_grpc's target parser has them.
 
 use clap::Parser;
-use p4runtime::ServerAddress;
+use grpc_services::ServerAddress;
 use std::path::PathBuf;
 
 /// Options behind `--`.

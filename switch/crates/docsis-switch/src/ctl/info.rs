@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `docsis-switch ctl info`: what runs.
 
-use p4runtime::proto::docsis::switch::v1 as switch;
+use grpc_services::proto::docsis::switch::v1 as switch;
 use serde_json::{Value, json};
 
 /// For programs.

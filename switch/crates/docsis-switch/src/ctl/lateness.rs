@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `docsis-switch ctl lateness`: how late devices ran what was due.
 
-use p4runtime::proto::docsis::tm::v1 as tm;
+use grpc_services::proto::docsis::tm::v1 as tm;
 use serde_json::{Value, json};
 
 /// A verdict from real hosts needs a p99 of at most this, ns.

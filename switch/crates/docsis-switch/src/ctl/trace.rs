@@ -2,8 +2,8 @@
 //! `docsis-switch ctl trace`: follows the packets of a running switch.
 
 use crate::cli::FollowArgs;
-use p4runtime::proto::docsis::switch::v1 as switch;
-use p4runtime::proto::docsis::switch::v1::switch_client::SwitchClient;
+use grpc_services::proto::docsis::switch::v1 as switch;
+use grpc_services::proto::docsis::switch::v1::switch_client::SwitchClient;
 use std::io::Write;
 use tonic::transport::Channel;
 

@@ -2,7 +2,7 @@
 //! What clients ask, and when.
 
 use super::Recorder;
-use p4runtime::journal::{Journal, Pace, Turn, Work};
+use grpc_services::journal::{Journal, Pace, Turn, Work};
 use recording::Encoder;
 use std::sync::atomic::Ordering;
 

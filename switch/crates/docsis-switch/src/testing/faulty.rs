@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A port with faults in front of another one: it loses frames both ways, and delays and reorders
-//! those that it receives, which is the same to whoever sends them as if the line did.
+//! A port with faults, in front of another port. It loses frames in both directions, and delays and
+//! reorders those that it receives, as if the line did so.
 
 use super::world::{FakeClock, FakePoll, FakePort, Frames, Simulated, World};
 use crate::port::{BATCH, Inbox, Platform, Port, Received, Time};
@@ -12,51 +12,51 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What goes wrong, and how often.
+/// The faults of a port, and how frequent they are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// Determines all that is drawn.
+    /// The seed of everything that is drawn.
     pub seed: u64,
-    /// Received frames that are lost, of a million.
+    /// How many received frames of a million are lost.
     pub lost: u64,
-    /// Sent frames that are lost, of a million.
+    /// How many sent frames of a million are lost.
     pub lost_sent: u64,
-    /// Calls to send for which there is no room, of a million.
+    /// For how many of a million calls to send there is no room.
     pub refused: u64,
-    /// A frame is delayed by up to so much, ns, and keeps its place.
+    /// How much a frame that keeps its place is delayed at most, ns.
     pub delay: u64,
-    /// Frames that do not keep their place, of a million.
+    /// How many frames of a million do not keep their place.
     pub reordered: u64,
-    /// Those are delayed by up to so much, ns.
+    /// How much a frame that does not keep its place is delayed at most, ns.
     pub reordered_by: u64,
-    /// Frames that are held back at the most; others are lost, and counted as overflow.
+    /// The most frames that are held back. Further ones are lost, and counted as overflow.
     pub most_held: usize,
 }
 
-/// What became of the frames that reached a faulty port, each of which counts once.
+/// Counts the frames that reached a faulty port, each of them once in each direction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FaultCounts {
-    /// They came from the port behind.
+    /// The frames that came from the port behind.
     pub came: u64,
-    /// Lost on purpose.
+    /// The received frames that were lost on purpose.
     pub lost: u64,
-    /// Lost because too many are held back.
+    /// The received frames that were lost because too many were held back.
     pub overflow: u64,
-    /// Handed over to the switch.
+    /// The received frames that were handed over to the switch.
     pub delivered: u64,
-    /// The switch was told that they are sent, and they are lost on purpose.
+    /// The sent frames that were lost on purpose, although the switch was told that they were sent.
     pub lost_sent: u64,
-    /// Sent through the port behind.
+    /// The frames that were sent through the port behind.
     pub passed: u64,
-    /// Calls that were refused.
+    /// The calls to send that were refused.
     pub refused: u64,
-    /// Handed over behind a frame that came later.
+    /// The frames that were handed over behind a frame that came later.
     pub overtaken: u64,
-    /// Frames that were held back at one time, at the most.
+    /// The most frames that were held back at one time.
     pub most_held: usize,
 }
 
-/// A frame that is held back: until when, the order in which it came, and its bytes.
+/// A frame that is held back: the time until then, the order in which it came, and its bytes.
 type Held = Reverse<(u64, u64, Vec<u8>)>;
 
 /// A port with faults.
@@ -69,10 +69,10 @@ pub struct Faulty<P: Port, T: Time> {
     held: BinaryHeap<Held>,
     /// The error that came with frames that are to be delivered first.
     error: Option<io::Error>,
-    /// When the last frame that keeps its place is delivered.
+    /// The time at which the last frame that keeps its place is delivered.
     last: u64,
     counts: FaultCounts,
-    /// The next frame that is sent has been drawn to be lost.
+    /// Whether the next frame that is sent has been drawn to be lost.
     loses_next: bool,
     latest: u64,
 }
@@ -95,27 +95,27 @@ impl<P: Port, T: Time> Faulty<P, T> {
         }
     }
 
-    /// What became of its frames.
+    /// The counts of the port's frames.
     pub fn counts(&self) -> FaultCounts {
         self.counts
     }
 
-    /// Frames that are held back.
+    /// How many frames are held back.
     pub fn held(&self) -> usize {
         self.held.len()
     }
 
-    /// Uniform below a bound.
+    /// Draws a number below a bound.
     fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.random.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// Whether something happens that does so in so many of a million times.
+    /// Draws whether something happens that does so `of_a_million` times in a million.
     fn happens(&mut self, of_a_million: u64) -> bool {
         self.below(1_000_000) < of_a_million
     }
 
-    /// Takes all that the port behind has.
+    /// Takes all frames that the port behind has.
     fn take_all(&mut self, ahead: u64) {
         loop {
             let count = match self.port.receive(&mut self.inbox, 0..BATCH) {
@@ -201,7 +201,8 @@ impl<P: Port, T: Time> Port for Faulty<P, T> {
             self.counts.lost_sent += 1;
             return Ok(1);
         }
-        // Each frame has a draw of its own; those before the next that is lost go together.
+        // Each frame has a draw of its own. All frames in front of the next one that is lost are
+        // sent together.
         let mut together = 1;
         while together < frames.len() {
             if self.happens(self.faults.lost_sent) {

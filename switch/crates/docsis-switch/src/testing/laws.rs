@@ -10,8 +10,10 @@ use proptest::prelude::*;
 
 const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
-/// Frames that come while the thread waits awake for close departures, 10 us at the most, may seem
-/// to come when it has done so, and those behind them with them.
+/// How much later a frame may leave than from a device that is run in time, ns. The thread waits
+/// awake for close departures for up to 10 us, and looks at no socket meanwhile, because that takes
+/// a system call. A frame that comes then arrives, by the schedule, at the last of these
+/// departures.
 const LOOKS: u64 = 10_100;
 
 /// What left through each port.

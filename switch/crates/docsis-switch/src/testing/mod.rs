@@ -4,6 +4,7 @@
 
 mod far_end;
 mod faulty;
+pub mod kept;
 mod laws;
 mod loop_tests;
 mod soak;

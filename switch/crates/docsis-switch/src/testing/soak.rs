@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A switch whose ports, links and thread fail at random for a long time, of which every frame is
-//! accounted for, and whose memory stays bounded. An hour of it is for `make test-all`.
+//! Lets the ports, links and thread of a switch fail at random for a long time. Every frame must be
+//! accounted for, and memory must stay bounded. `make test-all` runs an hour of it.
 
 use super::far_end::{FarEnd, Line, Sink};
 use super::faulty::{Faults, Faulty, Troubled};
@@ -20,15 +20,16 @@ const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
 const HOUR: u64 = 3_600 * SECOND;
-/// Time that a look at the clock takes: a thread that waits awake looks rarely.
+/// The time that a look at the clock takes, ns. It is long, so that a thread that waits awake looks
+/// rarely.
 const LOOK: u64 = 500;
-/// Frames that wait in front of a port.
+/// The most frames that wait in front of a port.
 const MOST_WAITING: usize = 400;
-/// Frames that a faulty port holds back.
+/// The most frames that a faulty port holds back.
 const MOST_HELD: usize = 200;
-/// Bytes in the queue of a port.
+/// The most bytes in the queue of a port.
 const QUEUE: u64 = 60_000;
-/// Frames made on one side have numbers below this, on the other side above.
+/// The first number of the frames of the second side; those of the first side have lower ones.
 const OTHER_SIDE: u64 = 1 << 40;
 
 /// Random numbers.
@@ -39,12 +40,12 @@ impl Random {
         Self(Xoshiro256StarStar::seed_from_u64(seed))
     }
 
-    /// Uniform below a bound.
+    /// Draws a number below a bound.
     fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.0.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// Uniform from `least` to below `most`.
+    /// Draws a number from `least` to below `most`.
     fn between(&mut self, least: u64, most: u64) -> u64 {
         least + self.below(most - least)
     }
@@ -79,7 +80,7 @@ impl Iterator for Bursts {
     fn next(&mut self) -> Option<Self::Item> {
         if self.left == 0 {
             self.now += self.random.between(MS, 1_000 * MS);
-            // One in ten is more than queues hold.
+            // One burst in ten is longer than what the queues hold.
             self.left = match self.random.below(10) {
                 0 => self.random.between(200, 900),
                 _ => self.random.between(1, 60),
@@ -97,7 +98,7 @@ impl Iterator for Bursts {
     }
 }
 
-/// Frames that have arrived at a far end, one bit each.
+/// The frames that have arrived at a far end, one bit for each.
 #[derive(Default)]
 struct Seen {
     bits: Vec<u64>,
@@ -105,7 +106,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// A frame with this number is there, for the first time.
+    /// Notes that a frame with this number has arrived, which must be for the first time.
     fn note(&mut self, number: u64) {
         let (word, bit) = ((number / 64) as usize, number % 64);
         if self.bits.len() <= word {
@@ -117,7 +118,7 @@ impl Seen {
     }
 }
 
-/// What makes trouble, again and again.
+/// Makes trouble again and again.
 struct Trouble {
     random: Mutex<Random>,
     world: Weak<World>,
@@ -128,11 +129,11 @@ struct Trouble {
     made: Mutex<[u64; KINDS as usize]>,
 }
 
-/// Kinds of trouble.
+/// How many kinds of trouble there are.
 const KINDS: u64 = 6;
 
 impl Trouble {
-    /// The next trouble, some time after `now`.
+    /// Plans the next trouble, some time after `now`.
     fn plan(self: &Arc<Self>, now: u64) {
         let at = now + self.random.lock().unwrap().between(50 * MS, 4 * SECOND);
         let Some(world) = self.world.upgrade().filter(|_| at < self.until) else {
@@ -154,7 +155,7 @@ impl Trouble {
         self.made.lock().unwrap()[kind as usize] += 1;
         let port = random.below(2) as usize;
         match kind {
-            // A link goes down, or vanishes, and the main thread says so a little later.
+            // A link goes down or vanishes, which the main thread tells a little later.
             0 | 1 => {
                 let vanishes = kind == 1;
                 let away = if vanishes {
@@ -176,7 +177,7 @@ impl Trouble {
                     control.send(Command::LinkUp { port, link });
                 });
             }
-            // A line becomes slow, or fast, and refuses long frames.
+            // A line becomes slow or fast, and refuses long frames.
             2 => {
                 let byte_ns = [0, 10, 100, 1_000, 20_000][random.below(5) as usize];
                 let line = Line {
@@ -186,7 +187,7 @@ impl Trouble {
                 };
                 world.far_end(port, |end| end.set_line(line));
             }
-            // Another rate.
+            // A port gets another rate.
             3 => {
                 let rate = [0, 500_000, 5_000_000, 80_000_000][random.below(4) as usize];
                 let request = shaped(port as u16 + 1, rate, random.below(2) * 5 * MS);
@@ -194,13 +195,13 @@ impl Trouble {
                     device.configure(now, &request).unwrap();
                 }));
             }
-            // The thread is not run for a while, now and then for longer than it makes up for.
+            // The thread does not run for a while, sometimes for longer than it makes up for.
             4 => {
                 let late = [MS, 5 * MS, 60 * MS][random.below(3) as usize];
                 let mut once = Some(random.between(late / 2, late));
                 world.set_oversleep(move || once.take().unwrap_or(0));
             }
-            // Clients look, which asks the kernel for what it dropped.
+            // Clients read counters, which asks the kernel how many frames it dropped.
             _ => begin(self.handle.call(|device, now| {
                 let _ = device.traffic_manager_state(now);
             })),
@@ -209,7 +210,7 @@ impl Trouble {
         self.look(&world);
     }
 
-    /// Nothing takes more than it may.
+    /// Checks that nothing takes more memory than it may.
     fn look(&self, world: &World) {
         for end in [0, 1] {
             let waiting = world.far_end(end, |end| end.waiting());
@@ -218,7 +219,7 @@ impl Trouble {
         let Some(core) = self.core.upgrade() else {
             return;
         };
-        // The thread may be at work.
+        // The thread may hold the lock.
         let Some(core) = core.try_lock() else {
             return;
         };
@@ -249,7 +250,7 @@ fn shaped(port: u16, rate: u64, delay: u64) -> Configuration {
     }
 }
 
-/// What a soak was like, to see that it was one.
+/// Counts what happened in a soak, so that tests can check that all of it happened.
 #[derive(Debug, PartialEq, Eq)]
 struct Told {
     made: u64,
@@ -259,14 +260,14 @@ struct Told {
     fate: Vec<u64>,
 }
 
-/// So long a time of trouble; equal seeds give equal ones.
+/// Runs a soak of this length. Equal seeds give equal soaks.
 fn soak(seed: u64, time: u64) -> Told {
     let seen = [Arc::new(Mutex::new(Seen::default())), Arc::default()];
     let far_ends = [0u64, 1].map(|side| {
         let traffic = Bursts::new(seed * 10 + side, time, side * OTHER_SIDE);
         let there = Arc::clone(&seen[side as usize]);
         let sink: Sink = Box::new(move |_, bytes: &[u8]| {
-            // What the other side has made.
+            // The frames that arrive here are those that the other side has made.
             let number = number(bytes) - (1 - side) * OTHER_SIDE;
             assert!(number < OTHER_SIDE, "it came back");
             there.lock().unwrap().note(number);
@@ -301,7 +302,7 @@ fn soak(seed: u64, time: u64) -> Told {
         made: Mutex::default(),
     });
     trouble.plan(0);
-    // Links that are down come back, and slow lines take what waits.
+    // At the end, links that are down come back, and slow lines take the frames that wait.
     let outcome = stand.run(time + 2 * SECOND, 2 * SECOND);
 
     outcome.assert_device_balances();
@@ -317,7 +318,8 @@ fn soak(seed: u64, time: u64) -> Told {
         let left = world.far_end(side, |end| end.waiting() as u64);
         let number = side as u16 + 1;
         let (port, link) = (outcome.port(number), outcome.link(number));
-        // From the far end to the port, through the faults, and into the device.
+        // Each frame is followed from the far end to the port, through the faults, and into the
+        // device.
         let arrived = far.unheard + far.missed + far.forgotten + far.received + left;
         assert_eq!(far.made, arrived, "{far:?} {left}");
         let (counts, held) = faulty[side];
@@ -329,7 +331,7 @@ fn soak(seed: u64, time: u64) -> Told {
             "{counts:?} {port:?}"
         );
         assert_eq!(far.missed, link.missed, "{far:?} {link:?}");
-        // And out of it, through the faults to the far end, each frame once.
+        // Then each frame is followed out of the device, through the faults, to the far end.
         assert_eq!(
             port.sent.frames,
             counts.lost_sent + counts.passed,
@@ -361,7 +363,7 @@ fn soak(seed: u64, time: u64) -> Told {
     }
 }
 
-/// Two minutes, twice with one seed.
+/// Two minutes of trouble go well, and are the same with the same seed.
 #[test]
 fn minutes_of_faults_lose_no_frame_from_the_books() {
     let told = soak(1, 120 * SECOND);
@@ -379,7 +381,7 @@ fn an_hour_of_faults_loses_no_frame_from_the_books() {
         told.made > 400_000 && told.taken > told.made / 4,
         "{told:?}"
     );
-    // All that can go wrong did.
+    // Everything that can go wrong has gone wrong.
     assert!(told.troubles.iter().all(|&times| times > 100), "{told:?}");
     assert!(told.fate.iter().all(|&count| count > 10), "{told:?}");
     assert!(told.jumps > 10, "{told:?}");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The devices' thread in a world: one device that runs wire.p4, which joins ports 1 and 2.
 
+use super::kept::Kept;
 use super::world::{FakeClock, World};
 use crate::captures::PortCaptures;
 use crate::control::{Command, Control};
@@ -16,26 +17,10 @@ use device::handle::{self, DeviceHandle};
 use device::{
     Configuration, Device, DeviceConfig, DeviceCounters, Link, ModelKind, PortState, Traffic,
 };
-use std::io::{self, Write};
 use std::pin::pin;
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::task::{self, Context};
 use v1model::Program;
-
-/// A file in memory.
-#[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Kept {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 /// A frame that was captured, with the switch's time.
 pub type Captured = (u64, Vec<u8>);
@@ -96,8 +81,8 @@ pub fn number(bytes: &[u8]) -> u64 {
     number
 }
 
-/// Begins what other threads would wait for: here the device's own thread does it later, if not at
-/// once.
+/// Begins a request that another thread would wait for. The device's own thread does it later, if
+/// it is not done at once.
 pub fn begin(ask: impl Future) {
     let mut ask = pin!(ask);
     let _ = ask
@@ -106,7 +91,7 @@ pub fn begin(ask: impl Future) {
 }
 
 impl<S: Platform<Clock = FakeClock>> Stand<S> {
-    /// A thread that is to run a device with these ports, of which the first is port 1.
+    /// Makes a thread that runs a device with these ports, of which the first is port 1.
     pub fn new(world: &Arc<World>, ports: Vec<S::Port>, setup: &Setup) -> Self {
         let (mut spools, mut kept, mut attached) = (Spools::default(), Vec::new(), Vec::new());
         for (number, port) in (1..).zip(ports) {
@@ -162,7 +147,7 @@ impl<S: Platform<Clock = FakeClock>> Stand<S> {
         }
     }
 
-    /// The main thread says something at a time.
+    /// Has the main thread send a command at a time.
     pub fn command_at(&self, time: u64, command: Command<S>)
     where
         Command<S>: Send,
@@ -171,7 +156,8 @@ impl<S: Platform<Clock = FakeClock>> Stand<S> {
         self.world.at(time, move |_| control.send(command));
     }
 
-    /// Runs the thread; it is told to end at `stop`, and gets `drain` ns for what is queued.
+    /// Runs the thread. It is told to end at `stop`, and gets `drain` ns for the frames in its
+    /// queues.
     pub fn run(self, stop: u64, drain: u64) -> Outcome<S>
     where
         Command<S>: Send,
@@ -179,26 +165,25 @@ impl<S: Platform<Clock = FakeClock>> Stand<S> {
         self.command_at(stop, Command::Stop { drain_ns: drain });
         self.shell.run();
         self.spools.close();
-        let bytes = |kept: &Kept| kept.0.lock().unwrap().clone();
         Outcome {
             world: self.world,
             core: self.core,
             captures: self
                 .kept
                 .iter()
-                .map(|both| both.each_ref().map(bytes))
+                .map(|both| both.each_ref().map(Kept::bytes))
                 .collect(),
         }
     }
 }
 
 impl<S: Platform<Clock = FakeClock>> Outcome<S> {
-    /// What a port received, with the device's times.
+    /// The frames that a port received, with the device's times.
     pub fn came(&self, port: usize) -> Vec<Captured> {
         self.captured(port, 0)
     }
 
-    /// What left through a port, with its due times.
+    /// The frames that left through a port, with their due times.
     pub fn left(&self, port: usize) -> Vec<Captured> {
         self.captured(port, 1)
     }
@@ -227,12 +212,12 @@ impl<S: Platform<Clock = FakeClock>> Outcome<S> {
         links.find(|link| link.port == number).unwrap()
     }
 
-    /// What the device dropped beside its queues, all of which must be 0 where wire.p4 runs.
+    /// The device's counters of drops outside its queues, which must all be 0 under wire.p4.
     pub fn counters(&self) -> DeviceCounters {
         *self.core.lock().members[0].device.counters()
     }
 
-    /// How late departures were, at the most, and how many there were.
+    /// The largest lateness of a departure, ns, and how many departures there were.
     pub fn lateness(&self) -> (u64, u64) {
         let core = self.core.lock();
         let lateness = core.members[0].device.lateness();
@@ -246,7 +231,7 @@ impl<S: Platform<Clock = FakeClock>> Outcome<S> {
         (lateness.jumps(), lateness.jumped())
     }
 
-    /// Every frame that the device received has left it or is counted as dropped.
+    /// Checks that every frame that the device received has left it or is counted as dropped.
     pub fn assert_device_balances(&self) {
         let [one, two] = [self.port(1), self.port(2)];
         let both = |of: fn(&PortState) -> Traffic| of(&one).frames + of(&two).frames;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A platform of fake ports in virtual time. The world's clock goes on by a little whenever
-//! somebody looks at it, as a thread's time does, and by as much as is needed when the thread sleeps.
+//! A platform of fake ports in virtual time. The world's clock goes on by a little with every look
+//! at it, as a thread's time does, and by as much as is needed when the thread sleeps.
 
 use super::far_end::{Counts, FarEnd};
 use crate::port::{Inbox, LONGEST_FRAME, Platform, Poll, Port, Received, Time};
@@ -12,10 +12,11 @@ use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// What the clock of stamps, which is wall time, is ahead of the process's.
+/// How far the clock of stamps, which is wall time, is ahead of the process's clock, ns.
 const AHEAD: u64 = 1_700_000_000_000_000_000;
 
-/// Something that happens at its time, while nobody looks at the world.
+/// Something that happens at its time. It may change the world, because the world is not locked
+/// then.
 pub type Action = Box<dyn FnOnce(u64) + Send>;
 
 /// How long after the time that it was told each sleep ends, ns.
@@ -23,11 +24,11 @@ pub type Oversleep = Box<dyn FnMut() -> u64 + Send>;
 
 struct State {
     now: u64,
-    /// Time that a look at the clock, and each call to a port, takes.
+    /// The time that a look at the clock and each call to a port take, ns.
     look: u64,
     oversleep: Oversleep,
     far_ends: Vec<FarEnd>,
-    /// By time, then by the order in which they were asked for.
+    /// The actions by time, and then by the order in which they were asked for.
     agenda: BTreeMap<(u64, u64), Action>,
     asked: u64,
     sleeps: u64,
@@ -40,7 +41,7 @@ impl State {
     }
 }
 
-/// All that is outside the switch.
+/// Everything outside the switch.
 pub struct World(Mutex<State>);
 
 impl World {
@@ -72,17 +73,17 @@ impl World {
         (0..count).map(port).collect()
     }
 
-    /// Its clock.
+    /// The world's clock.
     pub fn clock(self: &Arc<Self>) -> FakeClock {
         FakeClock(Arc::clone(self))
     }
 
-    /// From now on sleeps end late by what this says.
+    /// Sets how late sleeps end from now on.
     pub fn set_oversleep(&self, oversleep: impl FnMut() -> u64 + Send + 'static) {
         self.state().oversleep = Box::new(oversleep);
     }
 
-    /// Something happens at a time, or as soon after it as the thread asks what has happened.
+    /// Has something happen at a time, or as soon after it as the thread asks what has happened.
     pub fn at(&self, time: u64, action: impl FnOnce(u64) + Send + 'static) {
         let mut state = self.state();
         let asked = state.asked;
@@ -90,14 +91,14 @@ impl World {
         state.agenda.insert((time, asked), Box::new(action));
     }
 
-    /// Changes a far end, or looks at it.
+    /// Runs a closure that changes a far end or looks at it.
     pub fn far_end<R>(&self, end: usize, change: impl FnOnce(&mut FarEnd) -> R) -> R {
         let mut state = self.state();
         state.pass();
         change(&mut state.far_ends[end])
     }
 
-    /// What became of the frames of a far end.
+    /// The counts of a far end's frames.
     pub fn counts(&self, end: usize) -> Counts {
         self.far_end(end, |end| end.counts())
     }
@@ -107,12 +108,12 @@ impl World {
         self.state().sleeps
     }
 
-    /// The time, at which nobody looks.
+    /// The time. Unlike a look at the clock, this takes no time.
     pub fn time(&self) -> u64 {
         self.state().now
     }
 
-    /// What is on the agenda by now.
+    /// Takes the next action that is due from the agenda.
     fn due(&self) -> Option<(u64, Action)> {
         let mut state = self.state();
         let first = state.agenda.first_entry()?;
@@ -256,16 +257,16 @@ impl Inbox for Frames {
 /// Sleeps in a world, which goes on meanwhile.
 pub struct FakePoll {
     world: Arc<World>,
-    /// Places of far ends; `None` of ports that are ignored.
+    /// The places of the far ends; `None` for ports that are ignored.
     ends: Vec<Option<usize>>,
     room: Vec<bool>,
     ready: Vec<bool>,
-    /// The thread's own poll has it, and lets the world go on.
+    /// The waker, which only the thread's own poll has. That poll lets the world go on.
     waker: Option<PollSet>,
 }
 
 impl FakePoll {
-    /// Sees what is ready; whether anything is.
+    /// Looks at what is ready, and returns whether anything is.
     fn look(&mut self) -> bool {
         let mut state = self.world.state();
         state.pass();
@@ -282,7 +283,7 @@ impl FakePoll {
         self.ready.contains(&true)
     }
 
-    /// When something happens next.
+    /// The time at which something happens next.
     fn next(&self) -> Option<u64> {
         let state = self.world.state();
         let agenda = state.agenda.keys().next().map(|(at, _)| *at);

@@ -3,12 +3,12 @@
 
 use crate::common::{PROGRAM, Switch};
 use crate::hostile::{
-    BUILD, Client, Stream, all_registers, arbitrate, connect, read, register_ids, resident,
-    try_arbitrate,
+    BUILD, Client, Stream, all_registers, arbitrate, connect, election_id, read, register_ids,
+    resident, try_arbitrate, wildcards,
 };
-use p4runtime::proto::p4::v1 as p4;
-use p4runtime::proto::p4::v1::entity::Entity;
-use p4runtime::proto::p4::v1::stream_message_request::Update;
+use grpc_services::proto::p4::v1 as p4;
+use grpc_services::proto::p4::v1::entity::Entity;
+use grpc_services::proto::p4::v1::stream_message_request::Update;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -79,31 +79,6 @@ fn pin_to(processor: usize) {
 fn p99(mut found: Vec<Duration>) -> Duration {
     found.sort_unstable();
     found[found.len() * 99 / 100]
-}
-
-fn election_id(low: u64) -> Option<p4::Uint128> {
-    Some(p4::Uint128 { high: 0, low })
-}
-
-/// Small updates of whole arrays, to be undone.
-fn wildcards(role: &str, ids: &[u32], updates: usize, atomicity: i32) -> p4::WriteRequest {
-    let updates = (0..updates).map(|n| {
-        let mut entity = all_registers(Some(1));
-        if let Some(Entity::RegisterEntry(entry)) = &mut entity.entity {
-            entry.register_id = ids[n % ids.len()];
-        }
-        p4::Update {
-            r#type: p4::update::Type::Modify as i32,
-            entity: Some(entity),
-        }
-    });
-    p4::WriteRequest {
-        role: role.into(),
-        election_id: election_id(1),
-        updates: updates.collect(),
-        atomicity,
-        ..Default::default()
-    }
 }
 
 /// What the kinds of hostile clients do, over and over.
@@ -254,7 +229,7 @@ fn verify(role: &str) -> p4::SetForwardingPipelineConfigRequest {
         election_id: election_id(1),
         action: p4::set_forwarding_pipeline_config_request::Action::Verify as i32,
         config: Some(p4::ForwardingPipelineConfig {
-            p4info: Some(p4runtime::p4info_from_text(&text).unwrap()),
+            p4info: Some(grpc_services::p4info_from_text(&text).unwrap()),
             p4_device_config: std::fs::read(format!("{BUILD}/cm.json")).unwrap().into(),
             cookie: None,
         }),

@@ -3,10 +3,10 @@
 //! `docs/switch.md`, "What clients may use up".
 
 use crate::common::Switch;
-use p4runtime::proto::p4::v1 as p4;
-use p4runtime::proto::p4::v1::entity::Entity;
-use p4runtime::proto::p4::v1::p4_runtime_client::P4RuntimeClient;
-use p4runtime::proto::p4::v1::stream_message_request::Update;
+use grpc_services::proto::p4::v1 as p4;
+use grpc_services::proto::p4::v1::entity::Entity;
+use grpc_services::proto::p4::v1::p4_runtime_client::P4RuntimeClient;
+use grpc_services::proto::p4::v1::stream_message_request::Update;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status, Streaming};
 
@@ -70,7 +70,7 @@ pub async fn try_arbitrate(
             name: role.into(),
             ..Default::default()
         }),
-        election_id: Some(p4::Uint128 { high: 0, low: 1 }),
+        election_id: election_id(1),
         ..Default::default()
     };
     let message = p4::StreamMessageRequest {
@@ -88,9 +88,35 @@ pub async fn try_arbitrate(
 /// Registers to write, of which P4Info gives the ids.
 pub fn register_ids() -> Vec<u32> {
     let text = std::fs::read_to_string(format!("{BUILD}/cm.p4info.txtpb")).unwrap();
-    let info = p4runtime::p4info_from_text(&text).unwrap();
+    let info = grpc_services::p4info_from_text(&text).unwrap();
     let heads = info.registers.iter().filter_map(|r| r.preamble.as_ref());
     heads.map(|preamble| preamble.id).collect()
+}
+
+/// A client's election id.
+pub fn election_id(low: u64) -> Option<p4::Uint128> {
+    Some(p4::Uint128 { high: 0, low })
+}
+
+/// A Write of so many small updates of whole arrays, for these registers in turn.
+pub fn wildcards(role: &str, ids: &[u32], updates: usize, atomicity: i32) -> p4::WriteRequest {
+    let updates = (0..updates).map(|n| {
+        let mut entity = all_registers(Some(1));
+        if let Some(Entity::RegisterEntry(entry)) = &mut entity.entity {
+            entry.register_id = ids[n % ids.len()];
+        }
+        p4::Update {
+            r#type: p4::update::Type::Modify as i32,
+            entity: Some(entity),
+        }
+    });
+    p4::WriteRequest {
+        role: role.into(),
+        election_id: election_id(1),
+        updates: updates.collect(),
+        atomicity,
+        ..Default::default()
+    }
 }
 
 #[test]
@@ -129,22 +155,8 @@ fn hostile_clients_take_a_bounded_memory() {
         }
         // Small updates of whole arrays, to be undone.
         let ids = register_ids();
-        let updates = (0..4000).map(|n| {
-            let mut entity = all_registers(Some(1));
-            if let Some(Entity::RegisterEntry(entry)) = &mut entity.entity {
-                entry.register_id = ids[n % ids.len()];
-            }
-            p4::Update {
-                r#type: p4::update::Type::Modify as i32,
-                entity: Some(entity),
-            }
-        });
-        let request = p4::WriteRequest {
-            election_id: Some(p4::Uint128 { high: 0, low: 1 }),
-            updates: updates.collect(),
-            atomicity: p4::write_request::Atomicity::RollbackOnError as i32,
-            ..Default::default()
-        };
+        let atomicity = p4::write_request::Atomicity::RollbackOnError as i32;
+        let request = wildcards("", &ids, 4000, atomicity);
         let status = primary.write(request).await.unwrap_err();
         assert_eq!(status.code(), Code::Unknown, "{status:?}");
         // The hogs have taken what all clients share, so there is room for a share's worth of undoing.

@@ -3,8 +3,8 @@
 //! draining, captures, defects.
 
 use crate::common::{Folder, Host, PROGRAM, Switch, WIRE, frame, ip, link, until, with_links};
-use p4runtime::proto::docsis::tm::v1 as tm;
-use p4runtime::proto::docsis::tm::v1::traffic_manager_client::TrafficManagerClient;
+use grpc_services::proto::docsis::tm::v1 as tm;
+use grpc_services::proto::docsis::tm::v1::traffic_manager_client::TrafficManagerClient;
 use std::process::Command;
 
 #[test]

@@ -2,8 +2,8 @@
 //! Captures of upstream channels and traces of devices that a process writes.
 
 use crate::common::{Folder, Switch, until};
-use p4runtime::proto::docsis::mac::v1 as mac;
-use p4runtime::proto::docsis::mac::v1::upstream_channels_client::UpstreamChannelsClient;
+use grpc_services::proto::docsis::mac::v1 as mac;
+use grpc_services::proto::docsis::mac::v1::upstream_channels_client::UpstreamChannelsClient;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -3,8 +3,8 @@
 //! for a while, as a machine does that is busy elsewhere.
 
 use crate::common::{Host, Switch, WIRE, frame, ip, until, with_links};
-use p4runtime::proto::docsis::tm::v1 as tm;
-use p4runtime::proto::docsis::tm::v1::traffic_manager_client::TrafficManagerClient;
+use grpc_services::proto::docsis::tm::v1 as tm;
+use grpc_services::proto::docsis::tm::v1::traffic_manager_client::TrafficManagerClient;
 use std::path::Path;
 use std::time::{Duration, Instant};
 

@@ -6,7 +6,7 @@ use super::memory::{peak_resident, resident_code};
 use super::options::BenchPipeline;
 use crate::program;
 use crate::provision::{CPE_PORT, FIRST_UDP_PORT, RF_PORT, SERVER_MAC, cable_modem};
-use crate::queue_manager::QueueManager;
+use crate::queue_manager::{QueueManager, QueueManagers};
 use device::{Device, DeviceConfig};
 use serde_json::json;
 use std::sync::Arc;
@@ -52,8 +52,10 @@ pub struct Measured {
     pub egress: f64,
     mean: f64,
     p99: f64,
-    forwarded: u64,
-    dropped: u64,
+    /// Packets that left.
+    pub forwarded: u64,
+    /// Packets that did not.
+    pub dropped: u64,
 }
 
 /// So many packets of `len` bytes through `flows` service flows under a queue manager.
@@ -63,7 +65,7 @@ pub struct Measured {
 pub fn measure(
     program: &Arc<Program>,
     packets: u64,
-    manager: QueueManager,
+    manager: &QueueManager,
     len: usize,
     flows: u32,
 ) -> Result<Measured, String> {
@@ -129,10 +131,11 @@ pub fn measure(
 /// One sentence: the program cannot be read or is not cm.p4.
 pub fn run(options: &BenchPipeline) -> Result<(), String> {
     let program = program::load(&options.program)?;
+    let managers = QueueManagers::for_program(&options.managers, &options.program)?;
+    let manager = managers.named(&options.queue_manager)?;
     let mut results = Vec::new();
     for flows in FLOWS {
         for len in LENGTHS {
-            let manager = options.queue_manager;
             let measured = measure(&program, options.packets, manager, len, flows)?;
             let total = measured.ingress + measured.egress;
             if !options.json {

@@ -86,8 +86,8 @@ pub fn run(options: &BenchPrograms) -> Result<(), String> {
             running.push(Running::new(make(&options.build, len)?, len));
         }
     }
-    let chunks = (options.packets as usize).div_ceil(CHUNK);
-    for repetition in 0..=options.repetitions {
+    let chunks = (options.measured.packets as usize).div_ceil(CHUNK);
+    for repetition in 0..=options.measured.repetitions {
         for program in &mut running {
             let cost = program.repetition(chunks);
             // The first one warms up.
@@ -107,7 +107,7 @@ pub fn run(options: &BenchPrograms) -> Result<(), String> {
         }
         let least = quantile(&mut program.results, 0.0);
         let median = quantile(&mut program.results, 0.5);
-        if !options.json {
+        if !options.measured.json {
             let len = program.len;
             println!(
                 "{name:8} {what:45} {len:5} bytes: {median:6.0} ns a packet (least {least:.0})"
@@ -121,11 +121,11 @@ pub fn run(options: &BenchPrograms) -> Result<(), String> {
             "least_ns": least,
         }));
     }
-    if options.json {
+    if options.measured.json {
         let report = json!({
             "benchmark": "programs",
-            "packets": options.packets,
-            "repetitions": options.repetitions,
+            "packets": options.measured.packets,
+            "repetitions": options.measured.repetitions,
             "peak_resident_bytes": peak_resident(),
             "results": results,
         });

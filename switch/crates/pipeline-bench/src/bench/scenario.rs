@@ -5,7 +5,7 @@
 use super::pipeline::{self, STANDING};
 use crate::program;
 use crate::provision::{CPE_PORT, RF_PORT, cable_modem};
-use crate::queue_manager::QueueManager;
+use crate::queue_manager::{ManagersFile, QueueManagers};
 use device::{Device, DeviceConfig};
 use std::path::Path;
 use v1model::{EntryAction, EntryKey, EntryOptions, Match, by_name};
@@ -257,7 +257,9 @@ fn firewall(build: &Path, len: usize) -> Result<Scenario, String> {
 
 fn modem(build: &Path, len: usize) -> Result<Scenario, String> {
     let mut device = device(build, "cm.json")?;
-    cable_modem(&mut device, START, FLOWS, QueueManager::DocsisPie.into())?;
+    let managers = QueueManagers::load(&ManagersFile::default(), build)?;
+    let manager = managers.named("docsis-pie")?;
+    cable_modem(&mut device, START, FLOWS, manager.into())?;
     Ok(Scenario {
         name: "cm",
         what: "cable modem, 32 service flows, DOCSIS-PIE",

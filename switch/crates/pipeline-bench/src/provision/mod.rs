@@ -32,20 +32,20 @@ pub const DROP_PROB: u128 = 26_844;
 
 /// How the service flows are managed.
 #[derive(Debug, Clone, Copy)]
-pub struct Management {
-    /// Who decides early drops.
-    pub manager: QueueManager,
-    /// Sub-queues of each.
+pub struct Management<'m> {
+    /// The queue manager that decides early drops.
+    pub manager: &'m QueueManager,
+    /// The sub-queues of each service flow.
     pub flow_queues: Option<FlowQueues>,
     /// The register aqm_drop_prob, Q4.28.
     pub drop_prob: u128,
 }
 
-impl From<QueueManager> for Management {
-    fn from(manager: QueueManager) -> Self {
+impl<'m> From<&'m QueueManager> for Management<'m> {
+    fn from(manager: &'m QueueManager) -> Self {
         Self {
             manager,
-            flow_queues: manager.flow_queues(),
+            flow_queues: manager.flow_queues,
             drop_prob: DROP_PROB,
         }
     }
@@ -88,12 +88,12 @@ fn insert_classifier(pipeline: &mut Pipeline, port: u16, flow: u32) -> Result<()
 /// Provisions the modem with `flows` upstream service flows, all managed alike.
 ///
 /// # Errors
-/// The program is not cm.p4.
+/// The program is not cm.p4, or not the one that the queue managers' file is for.
 pub fn cable_modem(
     device: &mut Device,
     now: u64,
     flows: u32,
-    management: Management,
+    management: Management<'_>,
 ) -> Result<(), String> {
     let service_flows = (1..=flows)
         .map(|queue_id| ServiceFlowConfig {
@@ -105,6 +105,9 @@ pub fn cable_modem(
             max_burst: BURST,
             peak_rate: RATE * 5 / 4,
             sub_queues: management.flow_queues.map_or(0, |of| of.queues),
+            round_robin: management
+                .flow_queues
+                .map_or_else(Default::default, |of| of.round_robin),
             ..Default::default()
         })
         .collect();
@@ -136,6 +139,8 @@ pub fn cable_modem(
     let values = [("service_flow", 1)];
     let table = "classifier.primary";
     insert_exact(pipeline, table, &[MODEM], "set_primary", &values)?;
+    let target = management.manager.latency_target_us;
+    let target = target.map_or(LATENCY_TARGET_US, u128::from);
     for flow in 1..=flows {
         if flow > 1 {
             insert_classifier(pipeline, FIRST_UDP_PORT + flow as u16, flow)?;
@@ -147,10 +152,10 @@ pub fn cable_modem(
             ("traffic_priority", 0),
             ("buffer_size", BUFFER),
             ("max_frame", MAX_FRAME),
-            ("queue_manager", management.manager.number()),
+            ("queue_manager", management.manager.number.into()),
             ("generation", 0),
             ("flow_queuing", u128::from(management.flow_queues.is_some())),
-            ("latency_target", LATENCY_TARGET_US),
+            ("latency_target", target),
             ("controller_timeout", u32::MAX.into()),
             ("tos_and", 0xff),
             ("tos_or", 0),
@@ -167,7 +172,7 @@ pub fn cable_modem(
         let index = flow as usize;
         set_register(pipeline, "aqm_control_state", index, AQM_ACTIVE)?;
         set_register(pipeline, "aqm_drop_prob", index, management.drop_prob)?;
-        set_register(pipeline, "aqm_qdelay_old", index, LATENCY_TARGET_US)?;
+        set_register(pipeline, "aqm_qdelay_old", index, target)?;
     }
     // The time-out is 71 minutes: the controller never falls silent here.
     set_register(pipeline, "controller_heartbeat", 0, 1)

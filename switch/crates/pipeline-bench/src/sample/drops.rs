@@ -5,7 +5,7 @@ use super::Modem;
 use super::options::SampleDrops;
 use crate::bench::pipeline::frame;
 use crate::provision::Management;
-use crate::queue_manager::QueueManager;
+use crate::queue_manager::{QueueManager, QueueManagers};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use v1model::by_name;
@@ -20,23 +20,19 @@ const WINDOW: u64 = 1000;
 const ONE: f64 = 268_435_456.0;
 
 pub fn run(options: &SampleDrops) -> Result<Vec<Value>, String> {
-    let manager = options.queue_manager;
-    if !matches!(manager, QueueManager::DocsisPie | QueueManager::Pie) {
-        return Err(
-            "--queue-manager must be docsis-pie or pie: the others have no drop_prob".into(),
-        );
-    }
+    let managers = QueueManagers::for_program(&options.managers, &options.program)?;
+    let manager = managers.named(options.queue_manager.name())?;
     options
         .drop_prob
         .iter()
-        .map(|&drop_prob| one(options, drop_prob))
+        .map(|&drop_prob| one(options, manager, drop_prob))
         .collect()
 }
 
-fn one(options: &SampleDrops, drop_prob: f64) -> Result<Value, String> {
+fn one(options: &SampleDrops, manager: &QueueManager, drop_prob: f64) -> Result<Value, String> {
     let management = Management {
         drop_prob: (drop_prob * ONE).round() as u128,
-        ..options.queue_manager.into()
+        ..manager.into()
     };
     let mut modem = Modem::new(&options.program, options.seed, management)?;
     let frame = frame(LENGTH, 1);

@@ -40,7 +40,7 @@ struct Modem {
 }
 
 impl Modem {
-    fn new(program: &Path, seed: u64, management: Management) -> Result<Self, String> {
+    fn new(program: &Path, seed: u64, management: Management<'_>) -> Result<Self, String> {
         let program = program::load(program)?;
         let mut device = Device::new(DeviceConfig {
             seed,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The options of `sample`.
 
-use crate::queue_manager::QueueManager;
-use clap::{Args, Subcommand};
+use crate::queue_manager::ManagersFile;
+use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 /// What `sample` looks at. It prints JSON.
@@ -14,15 +14,37 @@ pub enum Sample {
     Sessions(SampleSessions),
 }
 
+/// The queue managers whose drops follow from drop_prob alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Dropping {
+    /// DOCSIS-PIE, which accumulates the probability.
+    DocsisPie,
+    /// PIE of RFC 8033, which draws for each frame.
+    Pie,
+}
+
+impl Dropping {
+    /// The name of its preset.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::DocsisPie => "docsis-pie",
+            Self::Pie => "pie",
+        }
+    }
+}
+
 /// Options of `sample drops`.
 #[derive(Debug, Args)]
 pub struct SampleDrops {
     /// cm.p4 as p4c compiled it (BMv2 JSON).
     #[arg(long, value_name = "FILE")]
     pub program: PathBuf,
-    /// docsis-pie or pie.
-    #[arg(long, value_enum, default_value_t = QueueManager::DocsisPie)]
-    pub queue_manager: QueueManager,
+    /// The queue manager, one of those that drop with drop_prob.
+    #[arg(long, value_enum, default_value_t = Dropping::DocsisPie)]
+    pub queue_manager: Dropping,
+    /// The queue managers.
+    #[command(flatten)]
+    pub managers: ManagersFile,
     /// drop_prob, from 0 to 13.6; may be repeated.
     #[arg(long, required = true, value_name = "P", value_parser = parse_drop_prob)]
     pub drop_prob: Vec<f64>,
@@ -55,6 +77,9 @@ pub struct SampleSessions {
     /// Determines which.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+    /// The queue managers.
+    #[command(flatten)]
+    pub managers: ManagersFile,
 }
 
 fn parse_drop_prob(text: &str) -> Result<f64, String> {

@@ -7,7 +7,8 @@ use super::options::SampleSessions;
 use crate::bench::pipeline::frame;
 use crate::bench::scenario::Spread;
 use crate::provision::Management;
-use crate::queue_manager::{FlowQueues, QueueManager};
+use crate::queue_manager::{FlowQueues, QueueManager, QueueManagers};
+use device::RoundRobin;
 use serde_json::{Value, json};
 use v1model::by_name;
 
@@ -17,22 +18,25 @@ pub fn run(options: &SampleSessions) -> Result<Vec<Value>, String> {
     if options.search && options.queues % 4 != 0 {
         return Err("--queues must be a multiple of 4 with --search".into());
     }
+    let managers = QueueManagers::for_program(&options.managers, &options.program)?;
+    let none = managers.named("drop-tail")?;
     options
         .sessions
         .iter()
-        .map(|&sessions| one(options, sessions))
+        .map(|&sessions| one(options, none, sessions))
         .collect()
 }
 
-fn one(options: &SampleSessions, sessions: u32) -> Result<Value, String> {
+fn one(options: &SampleSessions, none: &QueueManager, sessions: u32) -> Result<Value, String> {
     let queues = options.queues as usize;
     let flow_queues = Some(FlowQueues {
         queues: options.queues,
         searched: options.search,
+        round_robin: RoundRobin::default(),
     });
     let management = Management {
         flow_queues,
-        ..QueueManager::DropTail.into()
+        ..none.into()
     };
     let mut modem = Modem::new(&options.program, options.seed, management)?;
     let mut spread = Spread::new(options.seed);

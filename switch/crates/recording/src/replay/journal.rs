@@ -2,7 +2,7 @@
 //! The server's journal in a replay: requests have the numbers that they had, and wait for
 //! the turns that they had.
 
-use p4runtime::journal::{Journal, Pace, Turn, Work};
+use grpc_services::journal::{Journal, Pace, Turn, Work};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;

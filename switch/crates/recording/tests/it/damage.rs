@@ -147,7 +147,7 @@ fn what_cannot_be_is_said_in_words() {
 #[test]
 fn requests_that_never_end_are_not_waited_for() {
     // Closed streams, unknown methods, turns that nobody takes.
-    let work = p4runtime::journal::Work::default();
+    let work = grpc_services::journal::Work::default();
     let cases = [
         Input::Said {
             request: 1,

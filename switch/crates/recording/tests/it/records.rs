@@ -2,7 +2,7 @@
 //! Every record is read as it was written.
 
 use device::DropPlace;
-use p4runtime::journal::Work;
+use grpc_services::journal::Work;
 use proptest::prelude::*;
 use recording::format::{
     End, Header, Input, LONGEST_PAUSE, Output, Place, Program, Reason, Record, Sent, Told,

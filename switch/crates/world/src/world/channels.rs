@@ -2,9 +2,9 @@
 //! Upstream channels: the request/grant MAC between modems' ports and the CMTS's.
 
 use device::QueueId;
+use grpc_services::proto::docsis::mac::v1::ChannelState;
 use mac_channel::Statistics;
 use mac_wire::{Capacity, FlowConfig, Profile, Sid};
-use p4runtime::proto::docsis::mac::v1::ChannelState;
 use plant::{CaptureOutput, Captured, MapTraffic};
 use xxhash_rust::xxh3::xxh3_64;
 

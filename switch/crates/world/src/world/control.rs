@@ -31,7 +31,7 @@ fn rpc(status: tonic::Status) -> WorldError {
 
 impl World {
     /// Runs a method of a device's server now, after what is due: see
-    /// [`p4runtime::in_process::InProcess::call`].
+    /// [`grpc_services::in_process::InProcess::call`].
     ///
     /// # Errors
     /// There is no such device, or the method's status is not OK.

@@ -14,7 +14,7 @@ mod video_traffic;
 use std::collections::BTreeMap;
 
 use device::{DeviceConfig, TraceId};
-use p4runtime::in_process::InProcessStream;
+use grpc_services::in_process::InProcessStream;
 use tokio::runtime::Runtime;
 use xxhash_rust::xxh3::xxh3_64;
 

@@ -4,7 +4,7 @@
 use crate::common::{MILLISECOND, SECOND};
 use crate::plant::{CHANNEL, QUEUE, modem, plant, send};
 use device::ServiceFlowConfig;
-use p4runtime::proto::docsis::mac::v1::{ChannelState, How, MapState, Usage};
+use grpc_services::proto::docsis::mac::v1::{ChannelState, How, MapState, Usage};
 use world::World;
 use world::mac_wire::Profile;
 

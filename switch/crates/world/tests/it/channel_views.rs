@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use crate::common::{MILLISECOND, SECOND};
 use crate::plant::{CHANNEL, modem, plant, send};
 use device::ServiceFlowConfig;
-use p4runtime::proto::docsis::mac::v1::{ChannelState, How};
+use grpc_services::proto::docsis::mac::v1::{ChannelState, How};
 use v1model::trace::{JsonTrace, TextTrace, TraceFilter};
 use world::mac_wire::{
     Extended, LINK_TYPE, MacHeader, Map, Minislot, Packing, Profile, Request, frames,

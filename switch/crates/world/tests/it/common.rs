@@ -3,12 +3,12 @@
 //! provisioned through the server's entrance, as a controller does.
 
 use bytes::Bytes;
-use p4runtime::p4info_from_text;
-use p4runtime::proto::docsis::tm::v1 as tm;
-use p4runtime::proto::p4::config::v1::P4Info;
-use p4runtime::proto::p4::v1 as p4;
-use p4runtime::proto::p4::v1::entity::Entity;
-use p4runtime::proto::p4::v1::stream_message_request::Update;
+use grpc_services::p4info_from_text;
+use grpc_services::proto::docsis::tm::v1 as tm;
+use grpc_services::proto::p4::config::v1::P4Info;
+use grpc_services::proto::p4::v1 as p4;
+use grpc_services::proto::p4::v1::entity::Entity;
+use grpc_services::proto::p4::v1::stream_message_request::Update;
 use prost::Message;
 use std::fs;
 use world::{DeviceOptions, Flow, HostOptions, Lateness, LinkConfig, StreamId, World};

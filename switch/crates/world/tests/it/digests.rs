@@ -3,10 +3,10 @@
 
 use crate::common::{MILLISECOND, primary, set_pipeline, write};
 use bytes::Bytes;
-use p4runtime::proto::p4::v1 as p4;
-use p4runtime::proto::p4::v1::entity::Entity;
-use p4runtime::proto::p4::v1::stream_message_request::Update as ToSwitch;
-use p4runtime::proto::p4::v1::stream_message_response::Update as FromSwitch;
+use grpc_services::proto::p4::v1 as p4;
+use grpc_services::proto::p4::v1::entity::Entity;
+use grpc_services::proto::p4::v1::stream_message_request::Update as ToSwitch;
+use grpc_services::proto::p4::v1::stream_message_response::Update as FromSwitch;
 use prost::Message;
 use world::{DeviceOptions, StreamId, World};
 

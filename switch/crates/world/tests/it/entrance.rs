@@ -3,8 +3,8 @@
 
 use crate::common::{BETWEEN, SECOND, Shape, call, primary, world};
 use bytes::Bytes;
-use p4runtime::proto::docsis::tm::v1 as tm;
-use p4runtime::proto::p4::v1 as p4;
+use grpc_services::proto::docsis::tm::v1 as tm;
+use grpc_services::proto::p4::v1 as p4;
 use prost::Message;
 use tonic::Code;
 use world::{World, WorldError};

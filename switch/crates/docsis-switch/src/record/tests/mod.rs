@@ -3,11 +3,12 @@
 
 mod shell;
 
-use p4runtime::proto::p4::v1::update::Type;
+use crate::testing::kept::Kept;
+use grpc_services::proto::p4::v1::update::Type;
 use proptest::prelude::*;
 use recording::format::{Header, Input, Output, Reason, Record};
 use recording::{Encoder, Ended, Reader, Report};
-use shell::{Kept, NARROW, STATIONS, Shell, frame};
+use shell::{NARROW, STATIONS, Shell, frame};
 use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, channel};
 

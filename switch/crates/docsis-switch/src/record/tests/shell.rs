@@ -6,16 +6,16 @@ use super::super::{Recorder, Recording};
 use device::events::EventSender;
 use device::handle::{self, Requests};
 use device::{Device, DeviceConfig, Event, Output, Traffic};
-use p4runtime::in_process::{self, InProcess, InProcessStream};
-use p4runtime::proto::docsis::tm::v1 as tm;
-use p4runtime::proto::p4::config::v1::P4Info;
-use p4runtime::proto::p4::v1 as p4;
-use p4runtime::proto::p4::v1::entity::Entity;
-use p4runtime::{Limits, ServedDevice, p4info_from_text};
+use grpc_services::in_process::{self, InProcess, InProcessStream};
+use grpc_services::proto::docsis::tm::v1 as tm;
+use grpc_services::proto::p4::config::v1::P4Info;
+use grpc_services::proto::p4::v1 as p4;
+use grpc_services::proto::p4::v1::entity::Entity;
+use grpc_services::{Limits, ServedDevice, p4info_from_text};
 use prost::Message;
 use recording::format::Header;
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::io::Write;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
@@ -25,27 +25,6 @@ pub const NARROW: u16 = 1;
 const RATE: u64 = 20_000_000;
 pub const STATIONS: u8 = 40;
 const PORTS: [u16; 4] = [1, 2, 3, 4];
-
-/// A file in memory.
-#[derive(Clone, Default)]
-pub struct Kept(Arc<Mutex<Vec<u8>>>);
-
-impl Kept {
-    pub fn bytes(&self) -> Vec<u8> {
-        self.0.lock().unwrap().clone()
-    }
-}
-
-impl Write for Kept {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 struct Wires<'a> {
     recorder: &'a Recorder,

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Keeps what a client wants to get back with an entity although the data plane has no use for it:
+//! opaque metadata, and the form in which it wrote ports.
+
+use std::collections::{BTreeMap, HashMap};
+
+use device::DigestConfig;
+use tonic::Code;
+use v1model::{ActionProfileId, DigestId, TableId};
+
+use crate::change::Change;
+use crate::failure::Failure;
+
+/// Opaque metadata of a table entry.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EntryNote {
+    /// Any bytes; empty is unset.
+    pub metadata: Vec<u8>,
+    /// The older form; 0 is unset.
+    pub controller_metadata: u64,
+    /// Whether the client gave the ports of a one-shot in the deprecated field `watch`.
+    pub numeric_ports: bool,
+}
+
+const HAS_CONTROLLER_METADATA: u8 = 1;
+const HAS_NUMERIC_PORTS: u8 = 2;
+
+impl EntryNote {
+    /// Packs the note into bytes that the entry keeps; most entries need none.
+    pub fn pack(&self) -> Vec<u8> {
+        if *self == EntryNote::default() {
+            return Vec::new();
+        }
+        let mut flags = 0;
+        if self.controller_metadata != 0 {
+            flags |= HAS_CONTROLLER_METADATA;
+        }
+        if self.numeric_ports {
+            flags |= HAS_NUMERIC_PORTS;
+        }
+        let mut bytes = Vec::with_capacity(9 + self.metadata.len());
+        bytes.push(flags);
+        if self.controller_metadata != 0 {
+            bytes.extend_from_slice(&self.controller_metadata.to_be_bytes());
+        }
+        bytes.extend_from_slice(&self.metadata);
+        bytes
+    }
+
+    pub fn unpack(bytes: &[u8]) -> Self {
+        let Some((flags, mut rest)) = bytes.split_first() else {
+            return EntryNote::default();
+        };
+        let mut controller_metadata = 0;
+        if flags & HAS_CONTROLLER_METADATA != 0
+            && let Some((number, metadata)) = rest.split_first_chunk()
+        {
+            controller_metadata = u64::from_be_bytes(*number);
+            rest = metadata;
+        }
+        EntryNote {
+            metadata: rest.to_vec(),
+            controller_metadata,
+            numeric_ports: flags & HAS_NUMERIC_PORTS != 0,
+        }
+    }
+}
+
+/// The notes of a group of replicas or members.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GroupNote {
+    /// Any bytes; empty is unset.
+    pub metadata: Vec<u8>,
+    /// Whether the client gave ports as numbers, in the deprecated field.
+    pub numeric_ports: bool,
+}
+
+/// The notes of one pipeline.
+#[derive(Debug, Default)]
+pub struct Notes {
+    defaults: HashMap<TableId, EntryNote>,
+    multicast: HashMap<u32, GroupNote>,
+    clone_sessions: HashMap<u32, GroupNote>,
+    selector_groups: HashMap<(ActionProfileId, u32), GroupNote>,
+    digests: BTreeMap<DigestId, DigestConfig>,
+    /// Digests that the device has not been told of.
+    changed_digests: Vec<DigestId>,
+}
+
+fn set<K: std::hash::Hash + Eq, N: Default + PartialEq + Clone>(
+    notes: &mut HashMap<K, N>,
+    key: K,
+    note: &N,
+) {
+    if *note == N::default() {
+        notes.remove(&key);
+    } else {
+        notes.insert(key, note.clone());
+    }
+}
+
+impl Notes {
+    pub fn set_default(&mut self, table: TableId, note: &EntryNote) {
+        set(&mut self.defaults, table, note);
+    }
+
+    pub fn default_entry(&self, table: TableId) -> EntryNote {
+        self.defaults.get(&table).cloned().unwrap_or_default()
+    }
+
+    pub fn set_multicast(&mut self, group: u32, note: &GroupNote) {
+        set(&mut self.multicast, group, note);
+    }
+
+    pub fn multicast(&self, group: u32) -> GroupNote {
+        self.multicast.get(&group).cloned().unwrap_or_default()
+    }
+
+    pub fn set_clone_session(&mut self, session: u32, note: &GroupNote) {
+        set(&mut self.clone_sessions, session, note);
+    }
+
+    pub fn clone_session(&self, session: u32) -> GroupNote {
+        let note = self.clone_sessions.get(&session);
+        note.cloned().unwrap_or_default()
+    }
+
+    pub fn set_selector_group(&mut self, profile: ActionProfileId, group: u32, note: &GroupNote) {
+        set(&mut self.selector_groups, (profile, group), note);
+    }
+
+    pub fn selector_group(&self, profile: ActionProfileId, group: u32) -> GroupNote {
+        let note = self.selector_groups.get(&(profile, group));
+        note.cloned().unwrap_or_default()
+    }
+
+    /// Enables, changes or disables a digest.
+    ///
+    /// # Errors
+    /// ALREADY_EXISTS, NOT_FOUND.
+    pub fn change_digest(
+        &mut self,
+        change: Change,
+        digest: DigestId,
+        config: DigestConfig,
+    ) -> Result<(), Failure> {
+        let is_on = self.digests.contains_key(&digest);
+        match change {
+            Change::Insert if is_on => {
+                return Err(Failure::new(
+                    Code::AlreadyExists,
+                    "the digest is enabled already: MODIFY its config",
+                ));
+            }
+            Change::Modify | Change::Delete if !is_on => {
+                return Err(Failure::not_found(
+                    "the digest is not enabled: INSERT it first",
+                ));
+            }
+            Change::Insert | Change::Modify => {
+                self.digests.insert(digest, config);
+            }
+            Change::Delete => {
+                self.digests.remove(&digest);
+            }
+        }
+        self.changed_digests.push(digest);
+        Ok(())
+    }
+
+    pub fn digest(&self, digest: DigestId) -> Option<DigestConfig> {
+        self.digests.get(&digest).copied()
+    }
+
+    /// The digests that have changed, to tell the device; `None` are off.
+    pub fn take_digest_changes(&mut self) -> Vec<(DigestId, Option<DigestConfig>)> {
+        let changed = std::mem::take(&mut self.changed_digests);
+        let changes = changed.into_iter().map(|id| (id, self.digest(id)));
+        changes.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_of_entries_come_back() {
+        for metadata in [&b""[..], b"x", b"\x01\x02\x03\x04\x05\x06\x07\x08\x09"] {
+            for controller_metadata in [0, 1, u64::MAX] {
+                for numeric_ports in [false, true] {
+                    let note = EntryNote {
+                        metadata: metadata.to_vec(),
+                        controller_metadata,
+                        numeric_ports,
+                    };
+                    assert_eq!(EntryNote::unpack(&note.pack()), note);
+                }
+            }
+        }
+        assert!(EntryNote::default().pack().is_empty());
+        assert_eq!(EntryNote::unpack(&[1, 2]).metadata, [2]);
+    }
+}
