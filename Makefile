@@ -15,6 +15,7 @@ AQM ?= docsis-pie
 SEED ?= 1
 
 OPTIONS = --topology "$(TOPOLOGY)" $(if $(TIER),--tier "$(TIER)") --target "$(TARGET)"
+CORES := $(shell nproc)
 PYTHON_CODE = cli control_plane experiments labs mininet ptf_tests docs/site_hooks
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -37,11 +38,23 @@ help: ## this list
 
 # --- Set-up -----------------------------------------------------------------
 
-.PHONY: setup setup-virtual setup-video packages build-packages rust switch world
-setup: packages $(STAMPS)/python $(STAMPS)/mininet $(STAMPS)/stubs switch world ## Debian packages, Python environment, the switch, the virtual world
-
-# What virtual time takes: no root where a compiler and Python's venv are there, and no Mininet.
+.PHONY: setup setup-mininet setup-virtual setup-video packages build-packages rust switch world
+# Python's packages are installed while cargo compiles, and cargo compiles only what is asked for.
+ifdef SIDE_BY_SIDE
+setup: setup-mininet setup-virtual
+setup-mininet: packages $(STAMPS)/python $(STAMPS)/mininet $(STAMPS)/stubs switch
 setup-virtual: $(STAMPS)/python $(STAMPS)/stubs world
+else
+TOGETHER = @$(MAKE) --no-print-directory --jobs=$(CORES) SIDE_BY_SIDE=yes
+setup: ## Debian packages, Python environment, the switch, the virtual world
+	$(TOGETHER) $@
+# What a run in Mininet takes: no virtual world.
+setup-mininet:
+	$(TOGETHER) CRATES=docsis-switch $@
+# What virtual time takes: no switch, no Mininet, and no root where a compiler and Python's venv are there.
+setup-virtual:
+	$(TOGETHER) CRATES=docsis-world $@
+endif
 
 # The browser of adaptive videos in Mininet is as large as all the rest, and few runs want it.
 setup-video: packages ## besides, the browser that plays adaptive videos in Mininet
@@ -65,15 +78,17 @@ $(STAMPS)/stubs: $(wildcard switch/proto/docsis/*/v1/*.proto) mininet/setup/prot
 	@mininet/setup/proto-stubs.sh "$(VENV)"
 	@touch $@
 
-# cargo knows better than a stamp what is out of date. All of it at once: a part alone would have
-# other features of its dependencies, and compile them a second time.
+# cargo knows better than a stamp what is out of date. What two crates depend on has the same features
+# for each of them, or cargo would compile it a second time; a test compares them.
+CRATES ?= docsis-switch docsis-world
+RELEASE = $${CARGO_TARGET_DIR:-target}/release
 rust: | build-packages
 	@command -v cargo >/dev/null || { echo 'set-up: cargo is not on PATH; install Rust first' >&2; exit 1; }
-	@echo 'set-up: building the switch and the virtual world'
-	@$(SHARES_JOBS)cd switch && cargo build --release --locked --quiet
+	@echo 'set-up: compiling $(CRATES)'
+	@$(SHARES_JOBS)cd switch && cargo build --release --locked --quiet $(CRATES:%=--package %)
 
 switch: packages rust
-	@cd switch && cargo run --release --locked --quiet --bin docsis-switch -- install-alias target/bin >/dev/null
+	@cd switch && "$(RELEASE)/docsis-switch" install-alias target/bin >/dev/null
 
 world: $(STAMPS)/python rust
 	@mininet/setup/world-module.sh "$(VENV)"
@@ -84,10 +99,10 @@ world: $(STAMPS)/python rust
 demo-virtual: setup-virtual ## the demo in virtual time: no root, no Mininet, seconds; SEED=1
 	@$(CLI) demo $(OPTIONS) --virtual --seed "$(SEED)"
 
-demo: setup ## the demo: three queue managers under load, and a report
+demo: setup-mininet ## the demo: three queue managers under load, and a report
 	@$(CLI) demo $(OPTIONS)
 
-run: setup ## the system running, with you in the Mininet command line
+run: setup-mininet ## the system running, with you in the Mininet command line
 	@$(CLI) run $(OPTIONS) --aqm "$(AQM)"
 
 figures: setup ## the papers' figures about single decisions, made of the pipeline

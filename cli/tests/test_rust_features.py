@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The switch and the virtual world, each built without the other, share what cargo has compiled."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+SWITCH = Path(__file__).resolve().parents[2] / "switch"
+
+
+def _packages(*crates: str) -> set[str]:
+    """What cargo compiles for these crates: name, version and features, as cargo tells them."""
+    cargo = shutil.which("cargo")
+    assert cargo is not None, "set-up has compiled the switch with it"
+    tree = subprocess.run(
+        [
+            cargo,
+            *("tree", "--locked", "--offline", "--edges", "normal,build", "--prefix", "none"),
+            *("--no-dedupe", "--format", "{p} [{f}]"),
+            *(word for crate in crates for word in ("--package", crate)),
+        ],
+        cwd=SWITCH,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    return set(tree.stdout.split("\n")) - {""}
+
+
+def test_no_dependency_is_compiled_twice() -> None:
+    """A feature that one of them asks for alone would compile what depends on it a second time."""
+    switch, world = _packages("docsis-switch"), _packages("docsis-world")
+    both = _packages("docsis-switch", "docsis-world")
+    assert len(switch & world) > 100, "they share what they are made of"
+    assert switch | world == both
