@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`docsis-p4 chaos`: faults of the whole system at random, and what must hold all the same."""
+"""`docsis-p4 chaos`: random faults of the whole system, and the invariants that must hold."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _CONSOLE = Console()
 _SHOWN = 20
-"""Findings that are told on the terminal; the file has up to a thousand."""
+"""Findings that are printed on the terminal; the file has up to a thousand."""
 
 
 def chaos(
@@ -30,7 +30,7 @@ def chaos(
     ] = 50,
     seed: Annotated[
         int,
-        typer.Option("--seed", min=0, help="Of all that is drawn: the same seed, the same plan."),
+        typer.Option("--seed", min=0, help="Seed of all draws: equal seeds give equal plans."),
     ] = 1,
     stage: Annotated[
         StageName, typer.Option("--stage", help="Where to inject them.")
@@ -38,23 +38,24 @@ def chaos(
     tier: TierOption = None,
     file: Annotated[
         Path | None,
-        typer.Option("--json", metavar="FILE", help="Write the report there, as JSON."),
+        typer.Option("--json", metavar="FILE", help="Write the report to this file, as JSON."),
     ] = None,
     logs: Annotated[
         Path | None,
         typer.Option(
             "--logs",
             metavar="FOLDER",
-            help="Keep there what switches, controllers and hosts print; with --stage mininet.",
+            help="Keep the output of switches, controllers and hosts in this folder; with --stage "
+            "mininet.",
         ),
     ] = None,
 ) -> None:
     """Kill, stop, cut off and slow controllers, switches, hosts and links, and check invariants.
 
-    Traffic, dynamic service and changes of queue managers go on meanwhile. Checked are: every
-    packet is counted once; no service flow is above its buckets; devices have what is configured;
-    control is back within a second of a fault's end; nothing is left behind. The exit status is 1
-    where something did not hold, or the run could not be made.
+    Traffic, dynamic service and changes of queue managers go on meanwhile. It checks that every
+    packet is counted once, that no service flow is above its buckets, that devices have their
+    configuration, that control is back within a second of a fault's end, and that nothing is left
+    behind. The exit status is 1 if something did not hold, or if the run could not be made.
     """
     if logs is not None and stage is not StageName.MININET:
         raise TestbedError("--logs: in virtual time no program prints; leave it out")
@@ -75,7 +76,7 @@ def chaos(
 
 
 def _check_writable(file: Path | None) -> None:
-    """Refuses a file before a long run that cannot be written behind it."""
+    """Refuses, before a long run, a file that could not be written after it."""
     if file is None:
         return
     if file.is_dir():

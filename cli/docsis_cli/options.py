@@ -29,7 +29,7 @@ def named_or_file(argument: Path, sort: str) -> Path:
     """Returns the file, or the shipped one of that name that `docsis-p4 list` shows.
 
     Args:
-        argument: What the user gave.
+        argument: The user's argument.
         sort: Folder of the shipped ones, beside the topologies.
     """
     shipped = TOPOLOGIES / sort / f"{argument}.yaml"
@@ -100,8 +100,8 @@ def stage(
         virtual: Whether time is virtual.
         seed: Seed of virtual time.
         metrics_port: Port of the controller's metrics, in real time.
-        views: What runs write so that they can be seen packet by packet.
-        commands: The user's own, in hosts.
+        views: Files that runs write so that they can be seen packet by packet.
+        commands: The user's own commands in hosts.
 
     Raises:
         TestbedError: The options contradict each other, or the virtual world is not built.
@@ -151,7 +151,7 @@ def is_virtual(where: StageName | None, virtual: bool) -> bool:
 
 @dataclass(frozen=True)
 class Often:
-    """How often an experiment is played; an option that is not given is None."""
+    """The options that say how often an experiment is played; one that is not given is None."""
 
     seed: int | None = None
     seeds: int | None = None
@@ -234,11 +234,11 @@ def own_commands(given: Sequence[str] | None, file: Path | None) -> list[OwnComm
 
 @dataclass(frozen=True)
 class Kept:
-    """What the user says of a result beside how it is made.
+    """Folder and note that the user gives a result.
 
     Attributes:
         output: The result's folder, or None for one of results/.
-        note: As the user gave it.
+        note: The user's own text, or "".
     """
 
     output: Path | None = None
@@ -257,15 +257,15 @@ class Kept:
         return Kept(self.output, note_from(self.note))
 
 
-_OUTPUT: Final = "New or empty folder for the results; results/TIME-NAME unless given."
+_OUTPUT: Final = "New or empty folder for the results. The default is results/TIME-NAME."
 OutputOption = Annotated[Path | None, typer.Option("--output", metavar="FOLDER", help=_OUTPUT)]
 OutputOrLogsOption = Annotated[
     Path | None,
     typer.Option(
         "--output",
         metavar="FOLDER",
-        help=f"{_OUTPUT} Without a scenario: for the logs of controller and switches, which are "
-        "lost unless given.",
+        help=f"{_OUTPUT} Without a scenario it gets the logs of controller and switches, which are "
+        "lost unless it is given.",
     ),
 ]
 NoteOption = Annotated[

@@ -29,7 +29,7 @@ _CONSOLE = Console()
 
 
 class _Level(StrEnum):
-    """As `reproduction.row.Level`, which takes long to import; a test holds the two together."""
+    """The same as `reproduction.row.Level`, which takes long to import; a test compares the two."""
 
     SMOKE = "smoke"
     STUDY = "study"
@@ -93,7 +93,7 @@ def reproduce(
     note: Annotated[
         str,
         typer.Option(
-            "--note", metavar="TEXT", help="What was repaired, for the history of outcomes."
+            "--note", metavar="TEXT", help="Note on the repair, for the history of outcomes."
         ),
     ] = "",
     jobs: PlayedAtATimeOption = None,
@@ -149,7 +149,7 @@ def _check(stage: StageName, where: Where, *, estimate: bool, kept: bool) -> Non
     """Refuses options that contradict each other.
 
     Raises:
-        TestbedError: What has no place, and why.
+        TestbedError: An option has no place; the message says why.
     """
     if estimate and kept:
         raise TestbedError("--kept has no place beside --estimate, which makes nothing either")

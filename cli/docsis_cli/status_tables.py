@@ -162,7 +162,7 @@ def _details(status: Status) -> Iterator[RenderableType]:
 
 
 def _scheduled(flows: Iterable[ServiceFlow]) -> Iterator[RenderableType]:
-    """How upstream service flows come to grants, where it says more than best effort."""
+    """The scheduling of upstream service flows that have more than best effort."""
     told = [(flow, flow.provisioned.scheduling) for flow in flows]
     scheduled = [(flow, scheduling) for flow, scheduling in told if scheduling is not None]
     channels = any(scheduling.upstream_channel for _, scheduling in scheduled)
@@ -284,7 +284,7 @@ def _link(device: str, link: Link) -> Row:
 
 
 def _lateness(status: Status) -> Iterator[RenderableType]:
-    """How late switches ran what was due, of those that tell."""
+    """Lateness of the switches that tell it."""
     told = [(device.name, device.lateness) for device in status.devices if device.lateness]
     if told:
         yield table(
@@ -318,7 +318,7 @@ def table(
     """A table of this program's look.
 
     Args:
-        title: What it is of.
+        title: The table's title.
         columns: Their names, with | between them.
         rows: A cell for each column.
         left: So many columns, from the first on, are text; the others are numbers.

@@ -265,7 +265,7 @@ def run(
         typer.Option(
             "--trace",
             metavar="FOLDER",
-            help="With a scenario: trace the switches' packets, into RUN/DEVICE.txt there.",
+            help="With a scenario: trace the switches' packets into RUN/DEVICE.txt of this folder.",
         ),
     ] = None,
     seconds: Annotated[
@@ -274,7 +274,7 @@ def run(
             "--seconds",
             min=1,
             max=3600,
-            help="With a scenario: how long each run is measured, instead of the file's time.",
+            help="With a scenario: measure each run for this many seconds.",
         ),
     ] = None,
     traffic: TrafficOption = None,

@@ -36,14 +36,14 @@ MOST_LINKS: Final = 16
 
 _DELAY: Final = "round_trip_time"
 _KEYS: Final = ("channel", "upstream_channels", "service_classes", "description")
-"""What a topology's file may have at its top and a link does not set itself."""
+"""Keys at the top of a topology's file that a link does not set itself."""
 
 _MININET_KEYS: Final = {
     "bw": "the service tier sets its rate; give tier",
     "delay": f"give {_DELAY}, which is of both directions together",
     "max_queue_size": "the queue manager has its buffer; give aqm",
 }
-"""Arguments of Mininet's TCLink, and what stands for them here."""
+"""Arguments of Mininet's TCLink, and their counterparts here."""
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a program ended, in words."""
+"""Words for the end of a program."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def how(status: int) -> str:
-    """From the return code of a subprocess.Popen."""
+    """Returns the words for the return code of a subprocess.Popen."""
     if status >= 0:
         return f"ended with exit status {status}"
     try:

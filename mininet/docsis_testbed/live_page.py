@@ -19,7 +19,7 @@ _END_SECONDS: Final = 5.0
 
 @contextmanager
 def live_page(log: Path, port: int, *, only_show: bool = False) -> Iterator[str]:
-    """In the block the page is served; it looks for the controller by itself, again and again.
+    """Serves the page within the block; it looks for the controller by itself, again and again.
 
     Args:
         log: File for what it prints.

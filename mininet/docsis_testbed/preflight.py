@@ -114,8 +114,8 @@ def check_port_free(
 
     Args:
         address: host:port.
-        what: What is to listen there, for the message.
-        otherwise: What to do where the other cannot be ended.
+        what: Name of the program that is to listen there, for the message.
+        otherwise: Advice for the case that the other program cannot be ended.
     """
     host, port = address.rsplit(":", 1)
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:

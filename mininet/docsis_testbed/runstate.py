@@ -49,8 +49,8 @@ class RunState:
     """The state of a run on the machine.
 
     Args:
-        folder: Where it is recorded.
-        command: What the user started, for messages.
+        folder: Folder of its record.
+        command: Command that the user started, for messages.
         lock: Descriptor of the lock.
 
     Raises:
@@ -122,8 +122,8 @@ def recorded_run(command: str, folder: Path = RUN_STATE) -> Iterator[RunState]:
     """The machine for one run of ours at a time; nothing of it is there afterwards.
 
     Args:
-        command: What the user started, for messages.
-        folder: Where the record and the lock are.
+        command: Command that the user started, for messages.
+        folder: Folder of the record and the lock.
 
     Raises:
         TestbedError: another run of ours is there, or this one was killed from outside.
@@ -204,7 +204,7 @@ def stop(folder: Path = RUN_STATE, grace: float = STOP_SECONDS) -> list[str]:
     """End the run of ours, which cleans up itself, and remove what a killed one has left.
 
     Args:
-        folder: Where runs are recorded.
+        folder: Folder in which runs are recorded.
         grace: Seconds that a run may take to clean up; then it is killed.
 
     Returns:

@@ -21,7 +21,7 @@ _VERSION = re.compile(r"\d+\.\d+[\w.\-+]*")
 
 
 def collect(target: str) -> dict[str, str]:
-    """Version by program. What cannot be told is "unknown"."""
+    """Returns the version of each program; one that cannot be told is "unknown"."""
     versions = {
         "docsis-p4": package("docsis-p4"),
         "source": _source(),
@@ -68,7 +68,7 @@ def _said(command: Sequence[str]) -> str:
 
 
 def _source() -> str:
-    # Whatever repository is around installed packages, or further up, it is another project's.
+    # A repository around installed packages, or further up, is another project's.
     if INSTALLED or not (ROOT / ".git").exists():
         return UNKNOWN
     try:

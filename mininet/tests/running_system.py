@@ -28,10 +28,10 @@ class Running:
     """A system under way.
 
     Attributes:
-        topology: What was built.
+        topology: The topology that was built.
         testbed: Its nodes.
         controller: Its controller's process id.
-        folder: Where its logs are.
+        folder: Folder of its logs.
     """
 
     topology: Topology

@@ -122,7 +122,7 @@ def start(folder: Path, script: str) -> subprocess.Popen[str]:
 
 
 def said(script: subprocess.Popen[str], line: str = "") -> tuple[str, str]:
-    """What a script prints to its end, after it was given a line."""
+    """Returns the rest of a script's output, after it was given a line."""
     output, errors = script.communicate(line, timeout=180)
     assert script.returncode == 0, errors
     return output, errors

@@ -38,7 +38,7 @@ class Document:
     """A parsed YAML mapping that still knows its lines.
 
     Attributes:
-        file: Where errors say that it is.
+        file: Place of the document in errors.
         root: The mapping.
         has_lines: Whether errors name lines: a mapping that a program made has none.
     """
@@ -144,7 +144,7 @@ def of_mapping(data: Mapping[str, object], place: Path) -> Document:
 
     Args:
         data: Texts, numbers, truth values, lists and mappings.
-        place: Where errors say that it is; what it names is looked for relative to its folder.
+        place: Place of the document in errors; files that it names are relative to its folder.
 
     Raises:
         ConfigError: There is something else in it.
@@ -271,7 +271,7 @@ def validate(
     """The model of a document's data.
 
     Args:
-        where: From a location in `data` to the one in the document.
+        where: Maps a location in `data` to the one in the document.
 
     Raises:
         ConfigError: With the file, the line and the key.

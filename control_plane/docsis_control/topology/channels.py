@@ -46,13 +46,12 @@ class ChannelRates(Model):
     )
     downstream_queue: Packets | None = Field(
         default=None,
-        description="Frames of 1,522 bytes that a downstream queue holds of which nobody says how "
-        "large it is: that of a service flow without a buffer, and the shared one; 250 ms unless "
-        "given.",
+        description="Frames of 1,522 bytes that a downstream queue holds where no size is given: "
+        "the queue of a service flow without a buffer, and the shared queue; 250 ms unless given.",
     )
     map_traffic: MapTraffic | None = Field(
         default=None,
-        description="What MAPs of upstream channels take of the downstream; nothing unless given.",
+        description="Downstream capacity that MAPs of upstream channels take; none unless given.",
     )
 
     @field_validator("upstream", "downstream")

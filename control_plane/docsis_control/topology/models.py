@@ -63,7 +63,7 @@ LONGEST_JITTER: Final = 10_000_000_000
 
 
 class Link(Model):
-    """What happens to frames on a host's link, in each of its two directions by itself."""
+    """Loss and jitter of a link, in each of its two directions by itself."""
 
     loss: Share = Field(
         default=0, description="Share of the frames that it loses, each drawn by itself."
@@ -186,7 +186,7 @@ class Topology(Model):
     )
     channel: ChannelRates | None = Field(
         default=None,
-        description="What the modems share; each direction is as fast as the link unless given.",
+        description="Rates that the modems share; each direction has the link's rate unless given.",
     )
     upstream_channels: tuple[UpstreamChannel, ...] | None = Field(
         default=None,

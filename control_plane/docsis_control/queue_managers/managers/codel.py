@@ -105,4 +105,4 @@ PRESETS: Final[Mapping[Preset, Described]] = {
         source="White 2014, 4.4",
     ),
 }
-"""By name."""
+"""The presets by name."""

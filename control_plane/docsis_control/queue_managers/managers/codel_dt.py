@@ -65,4 +65,4 @@ PRESETS: Final[Mapping[Preset, Described]] = {
         source="White 2014, 4.3",
     ),
 }
-"""By name."""
+"""The presets by name."""

@@ -40,8 +40,8 @@ class DocsisPie(QueueManagement):
     )
     rate_tracking: bool = Field(
         default=False,
-        description="Whether the rate is measured at which frames are granted, or leave where "
-        "there is no request/grant MAC (000, appendix A); RFC 8034 takes the configured rates.",
+        description="Whether the law measures the rate of grants, or of departures where there is "
+        "no request/grant MAC (000, appendix A); RFC 8034 takes the configured rates.",
     )
 
     @field_validator("latency_target")
@@ -89,4 +89,4 @@ PRESETS: Final[Mapping[Preset, Described]] = {
         source="White 2014, appendix A",
     ),
 }
-"""By name."""
+"""The presets by name."""

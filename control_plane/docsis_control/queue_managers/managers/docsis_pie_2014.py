@@ -73,4 +73,4 @@ PRESETS: Final[Mapping[Preset, Described]] = {
         source="White 2014, 4.5 and 6; RFC 8033, 5.2",
     ),
 }
-"""By name."""
+"""The presets by name."""

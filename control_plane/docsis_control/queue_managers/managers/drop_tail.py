@@ -82,4 +82,4 @@ PRESETS: Final[Mapping[Preset, Described]] = {
         source="Cloonan 2013, figure 9",
     ),
 }
-"""By name."""
+"""The presets by name."""

@@ -168,4 +168,4 @@ PRESETS: Final[Mapping[Preset, Described]] = {
         source="Cloonan 2013, figure 14",
     ),
 }
-"""By name."""
+"""The presets by name."""
