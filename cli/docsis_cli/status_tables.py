@@ -220,14 +220,8 @@ def _scheduling(flow: ServiceFlow, given: Scheduling) -> Row:
 
 def _suppressed(flows: Iterable[ServiceFlow]) -> Iterator[RenderableType]:
     """Service flows that are to do without some TCP acknowledgements."""
-    told = [flow for flow in flows if flow.provisioned.ack_suppression != "none"]
-    if told:
-        yield table(
-            "ACK suppression",
-            "SFID|rule|ACKs|octets",
-            (_acks(flow) for flow in told),
-            left=2,
-        )
+    rows = [_acks(flow) for flow in flows if flow.provisioned.ack_suppression != "none"]
+    yield from _table_of_some("ACK suppression", "SFID|rule|ACKs|octets", rows, left=2)
 
 
 def _acks(flow: ServiceFlow) -> Row:
@@ -262,14 +256,9 @@ def _devices(status: Status) -> RenderableType:
 
 def _links(status: Status) -> Iterator[RenderableType]:
     """Links of hosts and servers with loss or jitter, where there are any."""
-    told = [(device.name, link) for device in status.devices for link in device.links]
-    if told:
-        yield table(
-            "Links with loss or jitter",
-            "host|device|loss|jitter ms|lost from host|octets|lost to host|octets",
-            (_link(name, link) for name, link in told),
-            left=2,
-        )
+    rows = [_link(device.name, link) for device in status.devices for link in device.links]
+    columns = "host|device|loss|jitter ms|lost from host|octets|lost to host|octets"
+    yield from _table_of_some("Links with loss or jitter", columns, rows, left=2)
 
 
 def _link(device: str, link: Link) -> Row:
@@ -285,14 +274,9 @@ def _link(device: str, link: Link) -> Row:
 
 def _lateness(status: Status) -> Iterator[RenderableType]:
     """Lateness of the switches that tell it."""
-    told = [(device.name, device.lateness) for device in status.devices if device.lateness]
-    if told:
-        yield table(
-            "Lateness in the switches, ms",
-            "device|events|p50|p99|max|time jumped|",
-            (_late(name, late) for name, late in told),
-            left=1,
-        )
+    rows = [_late(each.name, each.lateness) for each in status.devices if each.lateness]
+    columns = "device|events|p50|p99|max|time jumped|"
+    yield from _table_of_some("Lateness in the switches, ms", columns, rows, left=1)
 
 
 def _late(name: str, late: Lateness) -> Row:
@@ -305,6 +289,14 @@ def _late(name: str, late: Lateness) -> Row:
         verdict = Text("too late for a verdict", "bold yellow")
     times = (f"{time:.3f}" for time in (late.p50_ms, late.p99_ms, late.max_ms))
     return name, str(late.events), *times, jumped, verdict
+
+
+def _table_of_some(
+    title: str, columns: str, rows: Sequence[Row], *, left: int
+) -> Iterator[RenderableType]:
+    """Yields a table, unless it has no rows; see `table`."""
+    if rows:
+        yield table(title, columns, rows, left=left)
 
 
 def table(

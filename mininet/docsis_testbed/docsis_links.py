@@ -21,6 +21,7 @@ from docsis_control.topology.loader import topology_of
 from docsis_control.topology.models import Device, Topology
 from docsis_testbed import preflight
 from docsis_testbed.addresses import device_address
+from docsis_testbed.endings import end
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.links import MTU, OFFLOADS, PlainInterface, PlainLink
 from docsis_testbed.namespaces import made_in
@@ -34,6 +35,7 @@ from docsis_testbed.supervision import supervised
 MOST_LINKS: Final = 16
 """Links at a time: each has two switches and a controller."""
 
+_END_SECONDS: Final = 5.0
 _DELAY: Final = "round_trip_time"
 _KEYS: Final = ("channel", "upstream_channels", "service_classes", "description")
 """Keys at the top of a topology's file that a link does not set itself."""
@@ -131,14 +133,7 @@ class _Link:
         self, command: Sequence[str], log: Path, *, append: bool = False
     ) -> subprocess.Popen[bytes]:
         """Starts a program in this network namespace; it ends with the run at the latest."""
-        with log.open("ab" if append else "wb") as output:
-            return self._run.spawn(
-                list(command),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+        return self._run.spawn_logged(command, log, append=append)
 
     def _switch(self, device: Device, kind: type[P4Switch], **params: Any) -> Any:
         switch = kind(
@@ -296,14 +291,8 @@ def _manager(text: str, key: str) -> QueueManagement:
 
 def _end_controller(controller: ControllerProgram) -> None:
     process, controller.process = controller.process, None
-    if process is None or process.poll() is not None:
-        return
-    process.terminate()
-    try:
-        process.wait(timeout=5)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+    if process is not None:
+        end(process, _END_SECONDS)
 
 
 def _delete(index: int) -> None:

@@ -1,10 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Words for the end of a program."""
+"""Ends programs, and has words for their end."""
 
 from __future__ import annotations
 
 import signal
+import subprocess
 from pathlib import Path
+from typing import Any
+
+
+def end(process: subprocess.Popen[Any], seconds: float) -> None:
+    """Ends a program and waits until it has ended; one that has ended already is left alone.
+
+    Args:
+        process: The program.
+        seconds: Time between SIGTERM and SIGKILL.
+    """
+    if process.poll() is not None:
+        return
+    process.terminate()
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def how(status: int) -> str:

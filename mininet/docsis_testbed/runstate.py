@@ -78,6 +78,25 @@ class RunState:
         """Start a program that ends with the run; see `Lifetime.spawn`."""
         return self._lifetime.spawn(command, end_signal=end_signal, **options)
 
+    def spawn_logged(
+        self, command: Sequence[str], log: Path, *, append: bool = False
+    ) -> subprocess.Popen[bytes]:
+        """Start a program in a session of its own, without input; it ends with the run.
+
+        Args:
+            command: The program and its arguments, without a shell.
+            log: File for its output and its errors.
+            append: Keep what is there.
+        """
+        with log.open("ab" if append else "wb") as output:
+            return self.spawn(
+                list(command),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
     def mount_proc(self, pid: int) -> None:
         """Give a process with mounts of its own the run's /proc; see `Lifetime.mount_proc`."""
         self._lifetime.mount_proc(pid)

@@ -114,41 +114,16 @@ class ControllerProgram:
         assert self.process is not None, "started"
         wait_until_ready(self.process, "the controller", self.log, self._log_start)
 
+    def started(self) -> subprocess.Popen[bytes]:
+        """Starts it, waits until it has provisioned both devices, and returns its process.
 
-def start_controller(
-    testbed: Testbed,
-    topology_file: Path,
-    record: Path,
-    *,
-    upstream: Preset | QueueManagement = Preset.DOCSIS_PIE,
-    downstream: Preset | QueueManagement | None = None,
-    metrics_port: int | None = None,
-) -> subprocess.Popen[bytes]:
-    """Start the controller and wait until it has provisioned both devices.
-
-    Args:
-        testbed: Running switches.
-        topology_file: The topology as resolved, tier included.
-        record: Folder that gets its statistics and samples at its end.
-        upstream: Queue management of the upstream service flows.
-        downstream: Queue management of the downstream ones; None keeps what is configured.
-        metrics_port: TCP port on the loopback interface for Prometheus, or None.
-
-    Raises:
-        TestbedError: it ended, or took too long.
-    """
-    controller = ControllerProgram(
-        testbed,
-        topology_file,
-        record,
-        upstream=upstream,
-        downstream=downstream,
-        metrics_port=metrics_port,
-    )
-    controller.start()
-    controller.wait_ready()
-    assert controller.process is not None, "started"
-    return controller.process
+        Raises:
+            TestbedError: It ended, or took too long.
+        """
+        self.start()
+        self.wait_ready()
+        assert self.process is not None
+        return self.process
 
 
 def _address_arguments(testbed: Controlled, others: Mapping[str, str]) -> Iterator[str]:
@@ -361,14 +336,14 @@ def running_session(
                 seed=seed if target == "embedded" else 0,
             )
         )
-        controller = start_controller(
+        controller = ControllerProgram(
             testbed,
             topology_file,
             folder / "controller",
             upstream=upstream,
             downstream=downstream,
             metrics_port=metrics_port,
-        )
+        ).started()
         session = Session(testbed, folder, progress, controller, time.monotonic())
         session.watch("the controller", controller, testbed.logs / "controller.log")
         for name in (topology.cable_modem.name, topology.cmts.name):

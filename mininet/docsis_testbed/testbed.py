@@ -175,14 +175,7 @@ class Testbed:
             log: File for what it prints.
             append: Keep what is there.
         """
-        with log.open("ab" if append else "wb") as output:
-            return self._run.spawn(
-                list(command),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+        return self._run.spawn_logged(command, log, append=append)
 
     def stop(self) -> None:
         """End every process and remove every interface of this testbed."""
