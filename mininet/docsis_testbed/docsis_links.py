@@ -188,7 +188,6 @@ class DocsisLinks:
         self._run = run
         self._folder = folder
         self._links: dict[int, _Link] = {}
-        self._last = 0
 
     def __enter__(self) -> Self:
         return self
@@ -197,19 +196,18 @@ class DocsisLinks:
         for number in list(self._links):
             self.remove(number)
 
-    def add(self, wanted: Wanted) -> int:
+    def add(self, number: int, wanted: Wanted) -> None:
         """Makes a link, and waits until it is provisioned.
 
-        Returns:
-            The link's number.
+        Args:
+            number: The link's number, from 1, which no other link has or had.
+            wanted: Its arguments.
 
         Raises:
             TestbedError: The link cannot be made; nothing of it is left.
         """
         if len(self._links) >= MOST_LINKS:
             raise TestbedError(f"there are {MOST_LINKS} DOCSIS links already, and may be no more")
-        self._last += 1
-        number = self._last
         topology = _topology(number, wanted)
         upstream = _manager(wanted.aqm, "aqm")
         own = wanted.downstream_aqm
@@ -230,7 +228,6 @@ class DocsisLinks:
             link.end()
             raise
         self._links[number] = link
-        return number
 
     def remove(self, number: int) -> None:
         """Ends a link; a number whose link has ended already is ignored."""
@@ -282,7 +279,9 @@ def _host(name: str, end: Mapping[str, Any], ip: str) -> dict[str, Any]:
     return {"name": name, "ip": ip, "mac": end["mac"]}
 
 
-def _manager(text: str, key: str) -> QueueManagement:
+def _manager(text: object, key: str) -> QueueManagement:
+    if not isinstance(text, str):
+        raise TestbedError(f"{key}: {text!r} is no text; give a preset's name, or a file's")
     try:
         return from_argument(text)
     except ValueError as error:
