@@ -74,6 +74,11 @@ class Link(Model):
         "order.",
     )
 
+    @property
+    def impairs(self) -> bool:
+        """Whether it does anything to frames."""
+        return bool(self.loss or self.jitter)
+
     @field_validator("jitter")
     @classmethod
     def _bearable(cls, value: int) -> int:
