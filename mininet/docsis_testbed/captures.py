@@ -227,12 +227,14 @@ def captured(
         for one in started:
             one.wait_ready()
         yield made
+        deadline = time.monotonic() + _DRAIN_SECONDS
         for one in started:
-            one.drain()
+            one.drain(deadline)
     finally:
         for one in started:
             one.process.terminate()
-        made += [one.end() for one in started]
+        deadline = time.monotonic() + _END_SECONDS
+        made += [one.end(deadline) for one in started]
 
 
 class _Started:
@@ -264,13 +266,15 @@ class _Started:
                 )
             time.sleep(_POLL_SECONDS)
 
-    def drain(self) -> None:
+    def drain(self, deadline: float) -> None:
         """Waits until tcpdump has written what the kernel has kept for it by now.
+
+        Args:
+            deadline: End of the waiting, by time.monotonic(); all captures share it.
 
         The kernel hands frames over in blocks, up to a second after the first of one, and SIGTERM
         makes tcpdump forget those that it has not read. So it is asked how far it is.
         """
-        deadline = time.monotonic() + _DRAIN_SECONDS
         kept: int | None = None
         while self.process.poll() is None and time.monotonic() < deadline:
             self.process.send_signal(signal.SIGUSR1)
@@ -280,10 +284,14 @@ class _Started:
                 if counts.written >= kept:
                     return
 
-    def end(self) -> Capture:
-        """Waits until tcpdump, which was told to end, has ended, and returns what there is."""
+    def end(self, deadline: float) -> Capture:
+        """Waits until tcpdump, which was told to end, has ended, and returns what there is.
+
+        Args:
+            deadline: End of the waiting, by time.monotonic(); then tcpdump is killed.
+        """
         try:
-            status = self.process.wait(_END_SECONDS)
+            status = self.process.wait(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
             self.process.kill()
             status = self.process.wait()

@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -185,8 +186,15 @@ def commands_running(
         yield done
     finally:
         over.set()
+        settled = time.monotonic() + _END_SECONDS
         for runner in runners:
-            runner.end()
+            runner.ask_to_end(settled)
+        ended = time.monotonic() + _END_SECONDS
+        for runner in runners:
+            runner.kill_late(ended)
+        read = time.monotonic() + _END_SECONDS
+        for runner in runners:
+            runner.thread.join(_until(read))
         done += [runner.done() for runner in runners]
 
 
@@ -210,6 +218,7 @@ class _Runner:
         self._process: subprocess.Popen[bytes] | None = None
         self._failed = ""
         self._cut = False
+        self._unwritten = ""
         self._asked = False
         # A program that the command left behind may hold the pipe open until the run is over.
         self.thread = threading.Thread(target=self._run, daemon=True)
@@ -243,25 +252,31 @@ class _Runner:
             while data := os.read(printed.fileno(), _CHUNK):
                 # Output beyond the bound is read, too: a command never waits for room in its pipe.
                 kept, room = data[:room], max(0, room - len(data))
-                self._cut = self._cut or len(kept) < len(data)
-                output.write(kept)
+                self._cut = self._cut or (len(kept) < len(data) and not self._unwritten)
+                try:
+                    output.write(kept)
+                except OSError as error:
+                    self._unwritten, room = error.strerror or str(error), 0
 
-    def end(self) -> None:
-        """Ends the command with all that it has started; it gets SIGTERM first."""
+    def ask_to_end(self, deadline: float) -> None:
+        """Sends SIGTERM to the command and all that it has started, unless it has ended."""
         # A command that is being started right now is there a moment later.
-        self._settled.wait(_END_SECONDS)
+        self._settled.wait(_until(deadline))
+        process = self._process
+        if process is not None and process.poll() is None:
+            self._asked = True
+            _signal(process, signal.SIGTERM)
+
+    def kill_late(self, deadline: float) -> None:
+        """Waits until the command has ended; at the deadline it gets SIGKILL."""
         process = self._process
         if process is None:
             return
-        if process.poll() is None:
-            self._asked = True
-            _signal(process, signal.SIGTERM)
-            try:
-                process.wait(_END_SECONDS)
-            except subprocess.TimeoutExpired:
-                _signal(process, signal.SIGKILL)
-                process.wait()
-        self.thread.join(_END_SECONDS)
+        try:
+            process.wait(_until(deadline))
+        except subprocess.TimeoutExpired:
+            _signal(process, signal.SIGKILL)
+            process.wait()
 
     def done(self) -> Done:
         """Returns its outcome."""
@@ -273,7 +288,14 @@ class _Runner:
             ended = "was ended with the run"
         else:
             ended = how(self._process.returncode)
+        if self._unwritten:
+            ended = f"{ended}; its log ends early ({self._unwritten})"
         return Done(self._command, self._log, ended, self._cut)
+
+
+def _until(deadline: float) -> float:
+    """Seconds from now to a time of time.monotonic(); 0 when it has passed."""
+    return max(0.0, deadline - time.monotonic())
 
 
 def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
