@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -31,11 +32,21 @@ def named_or_file(argument: Path, sort: str) -> Path:
     Args:
         argument: The user's argument.
         sort: Folder of the shipped ones, beside the topologies.
+
+    Raises:
+        TestbedError: It is a name, not a path, and there is neither a file nor a shipped one.
     """
-    shipped = TOPOLOGIES / sort / f"{argument}.yaml"
-    if len(argument.parts) > 1 or argument.exists() or not shipped.is_file():
+    name, folder = str(argument), TOPOLOGIES / sort
+    if len(argument.parts) > 1 or argument.suffix or argument.exists():
         return argument
-    return shipped
+    shipped = {file.stem: file for file in folder.glob("*.yaml")}
+    if name not in shipped:
+        near = get_close_matches(name, shipped, n=1)
+        hint = f"; did you mean {near[0]}?" if near else "; docsis-p4 list shows the names"
+        raise TestbedError(
+            f"{name}: there is no such file, and {sort} of the project have no such name{hint}"
+        )
+    return shipped[name]
 
 
 class Target(StrEnum):

@@ -211,8 +211,12 @@ def test_refuses_files_that_are_not_there(write: Write, tmp_path: Path) -> None:
         load_topology(write(), tier="lead")
     binary = tmp_path / "binary.yaml"
     binary.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ConfigError, match="cannot be read"):
+    with pytest.raises(ConfigError, match=r"binary\.yaml:1: cannot be read: byte 0xff is no UTF-8"):
         load_tier(binary)
+    with pytest.raises(ConfigError, match="is a folder; give a file"):
+        load_tier(tmp_path)
+    with pytest.raises(ConfigError, match="/dev/zero: has more than 19,200,000 bytes, which is"):
+        load_tier(Path("/dev/zero"))
 
 
 def test_a_topology_elsewhere_may_name_the_projects_tiers(write: Write) -> None:

@@ -93,12 +93,20 @@ def read(file: Path) -> Document:
         with file.open("rb") as opened:
             content = opened.read(_MOST_BYTES + 1)
         if len(content) > _MOST_BYTES:
-            raise ConfigError([Problem(file, 0, "", f"has more than {_MOST_BYTES} bytes")])
+            most = f"has more than {_MOST_BYTES:,} bytes, which is the most that a file may have"
+            raise ConfigError([Problem(file, 0, "", most)])
         text = content.decode("utf-8")
     except FileNotFoundError:
         raise ConfigError([Problem(file, 0, "", "there is no such file")]) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError([Problem(file, 0, "", f"cannot be read: {error}")]) from None
+    except IsADirectoryError:
+        raise ConfigError([Problem(file, 0, "", "is a folder; give a file")]) from None
+    except OSError as error:
+        words = f"cannot be read ({error.strerror or error})"
+        raise ConfigError([Problem(file, 0, "", words)]) from None
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        words = f"cannot be read: byte {error.object[error.start]:#04x} is no UTF-8"
+        raise ConfigError([Problem(file, line, "", words)]) from None
     return parse(text, file)
 
 
