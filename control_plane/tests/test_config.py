@@ -150,6 +150,10 @@ def test_refuses_a_tier(write: Write, case: str) -> None:
 TOPOLOGY_ERRORS = {
     "unknown key": ("device_id: 1}", "device_id: 1, x: 1}", 3, "cable_modem.x",
                     "known here: name, device_id, grpc_port"),
+    "link between switches": ("device_id: 1}", "device_id: 1, link: {loss: 1 %}}", 3,
+                              "cable_modem.link", "only links of hosts and servers have loss and"),
+    "lossy channel": ("name: home", "name: home\nchannel: {downstream: 1 Gbps, loss: 1 %}", 2,
+                      "channel.loss", "the link between modems and CMTS has neither"),
     "unknown key at the top": ("name: home", "name: home\nmodem: 3", 2, "modem",
                                'did you mean "modems"?'),
     "hosts beside modems": ("name: home", "name: home\nmodems: 3", 6, "hosts", "beside modems"),

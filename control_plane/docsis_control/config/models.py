@@ -7,8 +7,9 @@ once parsed; see `units` for how they are written.
 """
 
 import re
+from collections.abc import Mapping
 from ipaddress import IPv4Interface
-from typing import Annotated, Final, Self
+from typing import Annotated, ClassVar, Final, Self
 
 from pydantic import (
     AfterValidator,
@@ -124,6 +125,9 @@ HostAddress = Annotated[
 
 class Model(BaseModel):
     """Base of all configuration models: no unknown keys, no coercion, immutable."""
+
+    elsewhere: ClassVar[Mapping[str, str]] = {}
+    """Hints for keys that users look for here, and that are elsewhere or nowhere, by key."""
 
     model_config = ConfigDict(
         extra="forbid", strict=True, frozen=True, validate_default=False, str_strip_whitespace=False

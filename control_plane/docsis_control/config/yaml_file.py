@@ -16,7 +16,7 @@ from ruamel.yaml.constructor import DuplicateKeyError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from docsis_control.config.errors import ConfigError, Problem
-from docsis_control.config.models import KeyedError
+from docsis_control.config.models import KeyedError, Model
 
 # Twice what the largest file of a modem comes to, and far deeper than any of ours.
 _MOST_NODES: Final = 300_000
@@ -226,6 +226,9 @@ def _sentence(model: type[BaseModel], error: ErrorDetails) -> str:
     context = error.get("ctx", {})
     if kind == "extra_forbidden":
         parent = _model_at(model, location[:-1])
+        hints = parent.elsewhere if parent is not None and issubclass(parent, Model) else {}
+        if (hint := hints.get(str(location[-1]))) is not None:
+            return f"unknown key; {hint}"
         known = list(parent.model_fields) if parent else []
         close = get_close_matches(str(location[-1]), known, n=1)
         meant = f'did you mean "{close[0]}"? ' if close else ""

@@ -4,13 +4,14 @@
 from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 from pydantic import Field, field_validator
 
 from docsis_control.config.models import MAX_RATE, Model
 from docsis_control.config.units import DataRate, format_rate
 from docsis_control.topology.downstream import DownstreamFraming, MapTraffic, Packets
+from docsis_control.topology.elsewhere import LINKS
 from docsis_control.topology.upstream_channels import UpstreamChannel
 
 DownstreamQueues = Literal["per-service-flow", "shared"]
@@ -28,6 +29,8 @@ NO_SHARED_QUEUE: Final = (
 
 class ChannelRates(Model):
     """The rates of the shared channel, in bit/s of Ethernet frames."""
+
+    elsewhere: ClassVar[Mapping[str, str]] = LINKS
 
     upstream: DataRate | None = Field(
         default=None,

@@ -3,7 +3,7 @@
 
 from collections.abc import Mapping
 from ipaddress import IPv4Interface
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Any, ClassVar, Final, Self
 
 from pydantic import Field, PlainSerializer, field_validator, model_validator
 
@@ -26,6 +26,7 @@ from docsis_control.modem_config.service_classes import ServiceClasses
 from docsis_control.ports import MOST_HOSTS
 from docsis_control.topology.channels import SHARED, ChannelRates, spread
 from docsis_control.topology.downstream import shared_queue_bytes
+from docsis_control.topology.elsewhere import LINKS
 from docsis_control.topology.upstream_channels import MOST_CHANNELS, UpstreamChannel
 
 GRPC_BASE_PORT: Final = 50050
@@ -34,6 +35,8 @@ GRPC_BASE_PORT: Final = 50050
 
 class Device(Model):
     """A P4 switch of the topology."""
+
+    elsewhere: ClassVar[Mapping[str, str]] = LINKS
 
     name: NodeName = Field(description="Name of the node.")
     device_id: int = Field(ge=0, lt=2**64, description="P4Runtime device id.")
@@ -123,6 +126,8 @@ ConfigurationFile = Annotated[
 class CableModem(Model):
     """A cable modem: its configuration and the hosts behind it."""
 
+    elsewhere: ClassVar[Mapping[str, str]] = LINKS
+
     name: NodeName = Field(description="Name of the modem.")
     configuration: ConfigurationFile | None = Field(
         default=None,
@@ -179,6 +184,8 @@ class CableModem(Model):
 
 class Topology(Model):
     """Cable modems, their CMTS, hosts behind the ones and servers behind the other."""
+
+    elsewhere: ClassVar[Mapping[str, str]] = LINKS
 
     name: str = Field(description="Name of the topology.")
     description: str = Field(default="", description="One line for people.")

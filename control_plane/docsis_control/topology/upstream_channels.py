@@ -8,9 +8,10 @@ upstream_channels:
   - {name: fast, profile: docsis-3.1, backoff: {start: 2}}
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from pydantic import Field, model_validator
 
@@ -42,6 +43,7 @@ from docsis_control.topology.channel_numbers import (
     PhyNumbers,
     TimingNumbers,
 )
+from docsis_control.topology.elsewhere import LINKS
 
 MOST_CHANNELS: Final = 255
 """A MAP names its channel in one byte."""
@@ -49,6 +51,8 @@ MOST_CHANNELS: Final = 255
 
 class UpstreamChannel(Model):
     """An upstream channel with a request/grant MAC; what is not given is as the profile has it."""
+
+    elsewhere: ClassVar[Mapping[str, str]] = LINKS
 
     name: NodeName = Field(description="Name of the channel; us1, us2, ... unless given.")
     profile: Literal["cablelabs-2014", "docsis-1.1-004", "docsis-3.0", "docsis-3.1"] = Field(
