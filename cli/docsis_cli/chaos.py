@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -93,26 +95,22 @@ def _in_virtual_time(topology: Topology, faults: int, seed: int) -> Report:
 
     check_seed(seed)
     check_built()
-    with _CONSOLE.status("starting") as status:
-        return run(
-            topology,
-            faults,
-            seed,
-            progress=lambda phase, at: status.update(f"{phase}, {at:.0f} s of virtual time"),
-        )
+    with _progress("s of virtual time") as progress:
+        return run(topology, faults, seed, progress=progress)
 
 
 def _in_mininet(topology: Topology, faults: int, seed: int, logs: Path | None) -> Report:
     from docsis_experiments.chaos.mininet.run import run
 
+    with _progress("s") as progress:
+        return run(topology, faults, seed, progress=progress, logs=logs)
+
+
+@contextmanager
+def _progress(unit: str) -> Iterator[Callable[[str, float], None]]:
+    """Yields a function that shows a phase and its time, in words that end with the unit."""
     with _CONSOLE.status("starting") as status:
-        return run(
-            topology,
-            faults,
-            seed,
-            progress=lambda phase, at: status.update(f"{phase}, {at:.0f} s"),
-            logs=logs,
-        )
+        yield lambda phase, at: status.update(f"{phase}, {at:.0f} {unit}")
 
 
 def _tell(report: Report) -> None:

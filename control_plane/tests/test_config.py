@@ -134,7 +134,8 @@ TIER_ERRORS = {
     "large": ("name: gold", f"name: gold\n#{'x' * 64 * 300_000}", 0, "", "has more than"),
     "in itself": ("name: gold", "name: &a [*a, *a]", 1, "name", "must be a text"),
     "a bomb": ("name: gold\n", "".join(f"x{i}: &a{i} [{f'*a{i - 1}, ' * 9 if i else 'x'}]\n"
-                                       for i in range(9)), 0, "", "repeats its aliases"),
+                                       for i in range(9)), 0, "", "has more than 300,000 values"),
+    "too deep": ("name: gold", f"name: {'[' * 60}{']' * 60}", 1, "name", "more than 50 levels"),
 }  # fmt: skip
 
 

@@ -17,6 +17,9 @@ from docsis_testbed.paths import P4_MANIFEST, ROOT, switch_binary
 UNKNOWN: Final = "unknown"
 """Stands for a version that cannot be told."""
 
+_SECONDS: Final = 10.0
+"""Longest time that a program may take to tell its version."""
+
 _VERSION = re.compile(r"\d+\.\d+[\w.\-+]*")
 
 
@@ -59,7 +62,7 @@ def package(name: str) -> str:
 def _said(command: Sequence[str]) -> str:
     try:
         result = subprocess.run(
-            list(command), capture_output=True, text=True, check=False, timeout=10
+            list(command), capture_output=True, text=True, check=False, timeout=_SECONDS
         )
     except (OSError, subprocess.TimeoutExpired):
         return UNKNOWN
@@ -74,11 +77,12 @@ def _source() -> str:
     try:
         result = subprocess.run(
             ["git", "-C", str(ROOT), "describe", "--always", "--dirty"],
+            timeout=_SECONDS,
             capture_output=True,
             text=True,
             check=False,
         )
-    except OSError:
+    except (OSError, subprocess.TimeoutExpired):
         return UNKNOWN
     return result.stdout.strip() or UNKNOWN
 

@@ -174,8 +174,12 @@ def _fault(document: Document) -> Problem | None:
     while nodes:
         node, place = nodes.pop()
         seen += 1
-        if seen > _MOST_NODES or len(place) >= _DEEPEST:
-            return Problem(document.file, 0, "", "repeats its aliases without measure")
+        if len(place) >= _DEEPEST:
+            words = f"is nested more than {_DEEPEST} levels deep, or repeats itself by an alias"
+            return document.problem(place[:1], words)
+        if seen > _MOST_NODES:
+            words = f"has more than {_MOST_NODES:,} values, those that aliases repeat included"
+            return Problem(document.file, 0, "", words)
         if isinstance(node, Mapping):
             if not all(map(_is_text, node)):
                 # Such a key cannot be printed, so its mapping is named.
