@@ -28,14 +28,14 @@ _SHOWN = 20
 def chaos(
     topology: Annotated[Path, typer.Argument(help="Topology file (YAML).")] = DEFAULT_TOPOLOGY,
     faults: Annotated[
-        int, typer.Option("--faults", min=1, max=100_000, help="How many faults to inject.")
+        int, typer.Option("--faults", min=1, max=100_000, help="Number of faults.")
     ] = 50,
     seed: Annotated[
         int,
         typer.Option("--seed", min=0, help="Seed of all draws: equal seeds give equal plans."),
     ] = 1,
     stage: Annotated[
-        StageName, typer.Option("--stage", help="Where to inject them.")
+        StageName, typer.Option("--stage", help="Stage to inject them on.")
     ] = StageName.VIRTUAL,
     tier: TierOption = None,
     file: Annotated[

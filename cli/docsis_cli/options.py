@@ -363,7 +363,7 @@ SeedOption = Annotated[
 ]
 StageOption = Annotated[
     StageName | None,
-    typer.Option("--stage", help="Where to play it. The default is mininet."),
+    typer.Option("--stage", help="Stage to play it on. The default is mininet."),
 ]
 SeedsOption = Annotated[
     int | None,

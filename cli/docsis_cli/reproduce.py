@@ -55,7 +55,9 @@ def reproduce(
     ] = None,
     stage: Annotated[
         StageName,
-        typer.Option("--stage", help="Where to play; rows marked µ can also be played in mininet."),
+        typer.Option(
+            "--stage", help="Stage to play on; rows marked µ can also be played in mininet."
+        ),
     ] = StageName.VIRTUAL,
     estimate: Annotated[
         bool, typer.Option("--estimate", help="Only tell what each row would cost.")
@@ -65,14 +67,14 @@ def reproduce(
     ] = False,
     seeds: Annotated[
         int | None,
-        typer.Option("--seeds", metavar="NUMBER", help="How many seeds a study has, 3 to 5."),
+        typer.Option("--seeds", metavar="NUMBER", help="Number of seeds of a study, 3 to 5."),
     ] = None,
     readings: Annotated[
         int | None,
         typer.Option(
             "--readings",
             metavar="NUMBER",
-            help="How many readings of each row to play; full plays all.",
+            help="Play this many readings of each row; full plays all.",
         ),
     ] = None,
     since: Annotated[

@@ -71,7 +71,7 @@ class Counters:
 
 @dataclass(frozen=True, kw_only=True, config=_LENIENT)
 class Scheduling:
-    """How an upstream service flow comes to grants."""
+    """The scheduling of an upstream service flow: its way to grants."""
 
     upstream_channel: str | None = Field(
         description="Name of its upstream channel; null where none has a request/grant MAC, and "
@@ -311,7 +311,7 @@ class Quantiles:
 
 @dataclass(frozen=True, kw_only=True, config=_LENIENT)
 class Loop:
-    """How well a control loop keeps its 16 ms."""
+    """Punctuality of a control loop, which has 16 ms for an update."""
 
     cycles: int = Field(ge=0, description="Updates that the device acknowledged.")
     missed: int = Field(ge=0, description="Intervals without one while the device was there.")
@@ -400,7 +400,7 @@ class Status:
     """The controller's status at one moment."""
 
     schema_version: int = Field(description="Raised when a field changes its meaning or goes.")
-    time_unix_s: float = Field(description="When it was made, seconds since 1970.")
+    time_unix_s: float = Field(description="Time at which it was made, seconds since 1970.")
     pid: int = Field(description="The controller's process.")
     uptime_s: float = Field(ge=0, description="How long the controller has run, seconds.")
     topology: str = Field(description="Name of the topology.")

@@ -30,7 +30,7 @@ class Lateness:
 
     @property
     def events(self) -> int:
-        """How many were counted."""
+        """Number of events that were counted."""
         return sum(count for _, count in self.buckets)
 
     def quantile_ns(self, share: float) -> int:
