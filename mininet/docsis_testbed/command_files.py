@@ -44,7 +44,10 @@ class HostCommand(Model):
     """A command in a host or server."""
 
     host: str = Field(description="Name of the host or server.")
-    run: Words = Field(description="The program and its arguments, without a shell.")
+    run: Words = Field(
+        description="The program and its arguments, without a shell. Numbers are passed on in "
+        "their shortest form; put them into quotes if their digits matter."
+    )
     start: Duration = Field(
         default=0,
         description="Time from the system's readiness to its start, at most a day; 0 s unless "

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -86,8 +87,13 @@ def test_the_answer_to_an_interrupted_request_is_nobody_elses(
     links: Server, tmp_path: Path
 ) -> None:
     first = links.add(link("fine"))
-    with pytest.raises(KeyboardInterrupt):
-        links.add(link("interrupted"))
+    # Tests in the background of a shell ignore it otherwise.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            links.add(link("interrupted"))
+    finally:
+        signal.signal(signal.SIGINT, before)
     with pytest.raises(DocsisLinkError, match="no such tier"):
         links.add(link("refused"))
     assert asked(tmp_path, 4) == ["add 1", "add 2", "remove 2", "add 3"]

@@ -80,14 +80,21 @@ class Primary(P4Device):
         """Sends a p4.v1.StreamMessageRequest."""
 
     async def arbitrate(self) -> None:
-        """Asks to be the primary, and waits until it is; the stream is open."""
+        """Asks to be the primary, and waits until it is; the stream is open.
+
+        Raises:
+            ConnectionLost: The stream has ended, or no answer comes in time.
+            NotPrimaryError: Another controller is the primary.
+            P4RuntimeError: The server refuses it.
+        """
         request = p4r.StreamMessageRequest()
         request.arbitration.device_id = self.device_id
         request.arbitration.election_id.CopyFrom(self.election_id)
-        await self.send(request)
         try:
             # Not wait_for: Python 3.11's loses a cancellation that comes with the answer.
             async with asyncio.timeout(RPC_TIMEOUT):
+                # A server that has stopped reading makes this wait, too.
+                await self.send(request)
                 await asyncio.shield(self._arbitrated)
         except TimeoutError:
             raise ConnectionLost(f"arbitration with {self.place}: no answer") from None
