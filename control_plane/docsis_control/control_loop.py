@@ -55,7 +55,7 @@ class ControlLoop:
         self._stopping = False
         self._loop = asyncio.get_running_loop()
         self.ended: asyncio.Future[None] = self._loop.create_future()
-        # A waiter sees the exception; nobody has to wait.
+        # Whoever waits sees the exception; asyncio is not to complain if nobody does.
         self.ended.add_done_callback(lambda future: future.cancelled() or future.exception())
         # Only the event loop changes this list; the thread just checks whether it is empty.
         self._watching: list[asyncio.Future[tuple[tuple[ServiceFlow, ...], Observation]]] = []

@@ -32,12 +32,12 @@ class System:
 
     @cached_property
     def modems(self) -> Mapping[str, Modem]:
-        """The same by name."""
+        """The modems by name."""
         return {modem.name: modem for modem in self.status.modems}
 
     @cached_property
     def devices(self) -> Mapping[str, Device]:
-        """The same by name."""
+        """The devices by name."""
         return {device.name: device for device in self.status.devices}
 
     @property

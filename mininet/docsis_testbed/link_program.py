@@ -26,7 +26,7 @@ _LONGEST: Final = 1 << 16
 """Characters of a request, its end of line included; docsis_link.server sends no longer ones."""
 
 _START: Final = 0
-"""Number of the request that starting the program is."""
+"""Number that stands for the start of the program in its first answer."""
 
 
 @dataclass(frozen=True)

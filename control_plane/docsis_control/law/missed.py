@@ -2,7 +2,8 @@
 """Stand-ins for missed ticks: the readings that they would have had, as far as anybody can know.
 
 Nobody looked while k - 1 ticks were missed. The laws then run k times instead of once, on the
-straight line between the reading before and the one now. It is right because a step of PIE adds up:
+straight line between the reading before and the one now. This is right because a step of PIE adds
+up two terms:
 
     p = A (qdelay - target) + B (qdelay - qdelay_old)
 
@@ -47,7 +48,7 @@ _COUNTERS: Final = frozenset(
     }
 )
 """Fields of `Readings` that count, modulo 2^32. Fields that are not named here or below, the clock
-apart, have their value of now in every step."""
+apart, have their present value in every step."""
 
 _LEVELS: Final = frozenset({"red_avg"})
 """Fields of `Readings` that go up and down."""

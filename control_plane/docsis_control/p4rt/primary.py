@@ -39,7 +39,7 @@ class Primary(P4Device):
         """Args: P4Runtime's device id, and the election id of the arbitration."""
         super().__init__(device_id, election_id)
         self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        # A waiter sees the exception; nobody has to wait.
+        # Whoever waits sees the exception; asyncio is not to complain if nobody does.
         self.lost.add_done_callback(lambda future: future.cancelled() or future.exception())
         self.on_packet: PacketHandler | None = None
         self._arbitrated: asyncio.Future[None] = asyncio.get_running_loop().create_future()
