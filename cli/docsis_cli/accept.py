@@ -31,13 +31,13 @@ def closed_loop(
             "--mininet-runs",
             min=0,
             max=1000,
-            help="How many valid runs of each to make in Mininet.",
+            help="Make this many valid runs of each in Mininet.",
         ),
     ] = 10,
     seeds: Annotated[
         int,
         typer.Option(
-            "--seeds", min=0, max=10_000, help="How many runs of each to make in virtual time."
+            "--seeds", min=0, max=10_000, help="Make this many runs of each in virtual time."
         ),
     ] = 30,
     results: Annotated[
@@ -85,7 +85,7 @@ def replay(
     ] = None,
     seconds: Annotated[
         float,
-        typer.Option("--seconds", min=1.0, max=600.0, help="How long the uploads last."),
+        typer.Option("--seconds", min=1.0, max=600.0, help="Length of the uploads, seconds."),
     ] = 10.0,
     tier: Annotated[
         str | None,
@@ -131,7 +131,7 @@ def referee(
     ] = None,
     seeds: Annotated[
         int,
-        typer.Option("--seeds", min=0, max=10_000, help="How many runs to make in virtual time."),
+        typer.Option("--seeds", min=0, max=10_000, help="Make this many runs in virtual time."),
     ] = 20,
     results: Annotated[
         Path | None,

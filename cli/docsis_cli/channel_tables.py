@@ -56,7 +56,7 @@ def render(status: Status, *, in_detail: bool = False) -> RenderableType:
     """Tables of what each channel counted, of its service flows and of its last MAPs.
 
     Args:
-        status: With the channels that are to be shown.
+        status: Status with the channels that are to be shown.
         in_detail: All service flows, however many they are.
     """
     when = datetime.fromtimestamp(status.time_unix_s).strftime("%H:%M:%S")

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`docsis-p4 chaos`: faults of the whole system at random, and what must hold all the same."""
+"""`docsis-p4 chaos`: random faults of the whole system, and the invariants that must hold."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,41 +22,42 @@ if TYPE_CHECKING:
 
 _CONSOLE = Console()
 _SHOWN = 20
-"""Findings that are told on the terminal; the file has up to a thousand."""
+"""Findings that are printed on the terminal; the file has up to a thousand."""
 
 
 def chaos(
     topology: Annotated[Path, typer.Argument(help="Topology file (YAML).")] = DEFAULT_TOPOLOGY,
     faults: Annotated[
-        int, typer.Option("--faults", min=1, max=100_000, help="How many faults to inject.")
+        int, typer.Option("--faults", min=1, max=100_000, help="Number of faults.")
     ] = 50,
     seed: Annotated[
         int,
-        typer.Option("--seed", min=0, help="Of all that is drawn: the same seed, the same plan."),
+        typer.Option("--seed", min=0, help="Seed of all draws: equal seeds give equal plans."),
     ] = 1,
     stage: Annotated[
-        StageName, typer.Option("--stage", help="Where to inject them.")
+        StageName, typer.Option("--stage", help="Stage to inject them on.")
     ] = StageName.VIRTUAL,
     tier: TierOption = None,
     file: Annotated[
         Path | None,
-        typer.Option("--json", metavar="FILE", help="Write the report there, as JSON."),
+        typer.Option("--json", metavar="FILE", help="Write the report to this file, as JSON."),
     ] = None,
     logs: Annotated[
         Path | None,
         typer.Option(
             "--logs",
             metavar="FOLDER",
-            help="Keep there what switches, controllers and hosts print; with --stage mininet.",
+            help="Keep the output of switches, controllers and hosts in this folder; with --stage "
+            "mininet.",
         ),
     ] = None,
 ) -> None:
     """Kill, stop, cut off and slow controllers, switches, hosts and links, and check invariants.
 
-    Traffic, dynamic service and changes of queue managers go on meanwhile. Checked are: every
-    packet is counted once; no service flow is above its buckets; devices have what is configured;
-    control is back within a second of a fault's end; nothing is left behind. The exit status is 1
-    where something did not hold, or the run could not be made.
+    Traffic, dynamic service and changes of queue managers go on meanwhile. It checks that every
+    packet is counted once, that no service flow is above its buckets, that devices have their
+    configuration, that control is back within a second of a fault's end, and that nothing is left
+    behind. The exit status is 1 if something did not hold, or if the run could not be made.
     """
     if logs is not None and stage is not StageName.MININET:
         raise TestbedError("--logs: in virtual time no program prints; leave it out")
@@ -75,7 +78,7 @@ def chaos(
 
 
 def _check_writable(file: Path | None) -> None:
-    """Refuses a file before a long run that cannot be written behind it."""
+    """Refuses, before a long run, a file that could not be written after it."""
     if file is None:
         return
     if file.is_dir():
@@ -92,26 +95,22 @@ def _in_virtual_time(topology: Topology, faults: int, seed: int) -> Report:
 
     check_seed(seed)
     check_built()
-    with _CONSOLE.status("starting") as status:
-        return run(
-            topology,
-            faults,
-            seed,
-            progress=lambda phase, at: status.update(f"{phase}, {at:.0f} s of virtual time"),
-        )
+    with _progress("s of virtual time") as progress:
+        return run(topology, faults, seed, progress=progress)
 
 
 def _in_mininet(topology: Topology, faults: int, seed: int, logs: Path | None) -> Report:
     from docsis_experiments.chaos.mininet.run import run
 
+    with _progress("s") as progress:
+        return run(topology, faults, seed, progress=progress, logs=logs)
+
+
+@contextmanager
+def _progress(unit: str) -> Iterator[Callable[[str, float], None]]:
+    """Yields a function that shows a phase and its time, in words that end with the unit."""
     with _CONSOLE.status("starting") as status:
-        return run(
-            topology,
-            faults,
-            seed,
-            progress=lambda phase, at: status.update(f"{phase}, {at:.0f} s"),
-            logs=logs,
-        )
+        yield lambda phase, at: status.update(f"{phase}, {at:.0f} {unit}")
 
 
 def _tell(report: Report) -> None:

@@ -77,6 +77,6 @@ def queue_managers(incomplete: str) -> list[str]:
 
 
 def _shipped(sort: str, incomplete: str) -> list[str]:
-    # Where none begins like that, the shell completes names of files.
+    # If no name begins like that, the shell completes names of files.
     stems = (file.stem for file in (TOPOLOGIES / sort).glob("*.yaml"))
     return sorted(stem for stem in stems if stem.startswith(incomplete))

@@ -59,12 +59,12 @@ def live(
 
 @contextmanager
 def page(console: Console, port: int, *, only_show: bool = False) -> Iterator[None]:
-    """In the block there is a live page, whose address is told.
+    """Serves a live page within the block, and prints its address.
 
     Args:
-        console: Where it is told.
+        console: Gets the address.
         port: Port of the page.
-        only_show: Nothing can be done from it.
+        only_show: Whether the page may only show, and start and switch nothing.
 
     Raises:
         TestbedError: It cannot be served there.
@@ -84,8 +84,8 @@ def beside_run(testbed: Launcher, console: Console, *, port: int | None) -> Iter
     """Runs services beside the system: traffic on demand, and a live page if one is wanted.
 
     Args:
-        testbed: Whose hosts send.
-        console: Where the page's address is told.
+        testbed: The testbed, whose hosts send.
+        console: Gets the page's address.
         port: Port of the page; None for no page.
     """
     from docsis_experiments.stages.mininet.traffic.on_demand import traffic_on_demand

@@ -35,7 +35,7 @@ def bench(
     repetitions: Annotated[
         int,
         typer.Option(
-            "--repetitions", min=1, help="How many turns all switches get; the medians count."
+            "--repetitions", min=1, help="Give all switches this many turns; the medians count."
         ),
     ] = 3,
     soak: Annotated[
@@ -121,13 +121,13 @@ def ptf(
         typer.Option(
             "--shaper",
             metavar="SHAPER",
-            help="How the traffic manager is configured: docsis.tm.v1, bmv2-thrift=HOST:PORT, or"
+            help="Way to configure the traffic manager: docsis.tm.v1, bmv2-thrift=HOST:PORT, or"
             " MODULE:CLASS=ARGUMENT of your own.",
         ),
     ] = "docsis.tm.v1",
     timeout: Annotated[
         float,
-        typer.Option("--timeout", metavar="SECONDS", help="How long an expected event may take."),
+        typer.Option("--timeout", metavar="SECONDS", help="Longest time for an expected event."),
     ] = 5.0,
     seed: Annotated[int, typer.Option("--seed", help="Seed of what tests draw at random.")] = 1,
     results: Annotated[

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -29,13 +30,23 @@ def named_or_file(argument: Path, sort: str) -> Path:
     """Returns the file, or the shipped one of that name that `docsis-p4 list` shows.
 
     Args:
-        argument: What the user gave.
+        argument: The user's argument.
         sort: Folder of the shipped ones, beside the topologies.
+
+    Raises:
+        TestbedError: It is a name, not a path, and there is neither a file nor a shipped one.
     """
-    shipped = TOPOLOGIES / sort / f"{argument}.yaml"
-    if len(argument.parts) > 1 or argument.exists() or not shipped.is_file():
+    name, folder = str(argument), TOPOLOGIES / sort
+    if len(argument.parts) > 1 or argument.suffix or argument.exists():
         return argument
-    return shipped
+    shipped = {file.stem: file for file in folder.glob("*.yaml")}
+    if name not in shipped:
+        near = get_close_matches(name, shipped, n=1)
+        hint = f"; did you mean {near[0]}?" if near else "; docsis-p4 list shows the names"
+        raise TestbedError(
+            f"{name}: there is no such file, and {sort} of the project have no such name{hint}"
+        )
+    return shipped[name]
 
 
 class Target(StrEnum):
@@ -100,8 +111,8 @@ def stage(
         virtual: Whether time is virtual.
         seed: Seed of virtual time.
         metrics_port: Port of the controller's metrics, in real time.
-        views: What runs write so that they can be seen packet by packet.
-        commands: The user's own, in hosts.
+        views: Files that runs write so that they can be seen packet by packet.
+        commands: The user's own commands in hosts.
 
     Raises:
         TestbedError: The options contradict each other, or the virtual world is not built.
@@ -151,7 +162,7 @@ def is_virtual(where: StageName | None, virtual: bool) -> bool:
 
 @dataclass(frozen=True)
 class Often:
-    """How often an experiment is played; an option that is not given is None."""
+    """The options that say how often an experiment is played; one that is not given is None."""
 
     seed: int | None = None
     seeds: int | None = None
@@ -234,11 +245,11 @@ def own_commands(given: Sequence[str] | None, file: Path | None) -> list[OwnComm
 
 @dataclass(frozen=True)
 class Kept:
-    """What the user says of a result beside how it is made.
+    """Folder and note that the user gives a result.
 
     Attributes:
         output: The result's folder, or None for one of results/.
-        note: As the user gave it.
+        note: The user's own text, or "".
     """
 
     output: Path | None = None
@@ -257,15 +268,15 @@ class Kept:
         return Kept(self.output, note_from(self.note))
 
 
-_OUTPUT: Final = "New or empty folder for the results; results/TIME-NAME unless given."
+_OUTPUT: Final = "New or empty folder for the results. The default is results/TIME-NAME."
 OutputOption = Annotated[Path | None, typer.Option("--output", metavar="FOLDER", help=_OUTPUT)]
 OutputOrLogsOption = Annotated[
     Path | None,
     typer.Option(
         "--output",
         metavar="FOLDER",
-        help=f"{_OUTPUT} Without a scenario: for the logs of controller and switches, which are "
-        "lost unless given.",
+        help=f"{_OUTPUT} Without a scenario it gets the logs of controller and switches, which are "
+        "lost unless it is given.",
     ),
 ]
 NoteOption = Annotated[
@@ -352,7 +363,7 @@ SeedOption = Annotated[
 ]
 StageOption = Annotated[
     StageName | None,
-    typer.Option("--stage", help="Where to play it. The default is mininet."),
+    typer.Option("--stage", help="Stage to play it on. The default is mininet."),
 ]
 SeedsOption = Annotated[
     int | None,

@@ -105,7 +105,7 @@ def player(where: Where, console: Console) -> Player:
     """Makes the player that plays units in virtual time: on this machine, or on a cluster.
 
     Args:
-        where: What they say.
+        where: The options' values.
         console: Is told of a cluster's workers.
 
     Raises:

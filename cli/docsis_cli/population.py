@@ -41,7 +41,7 @@ def population(
         StageName | None,
         typer.Option(
             "--stage",
-            help="Where to play. The default is virtual; mininet plays one test at a time.",
+            help="Stage to play on. The default is virtual; mininet plays one test at a time.",
         ),
     ] = None,
     virtual: Annotated[bool, typer.Option("--virtual", help="Short for --stage virtual.")] = False,

@@ -29,7 +29,7 @@ _CONSOLE = Console()
 
 
 class _Level(StrEnum):
-    """As `reproduction.row.Level`, which takes long to import; a test holds the two together."""
+    """The same as `reproduction.row.Level`, which takes long to import; a test compares the two."""
 
     SMOKE = "smoke"
     STUDY = "study"
@@ -55,7 +55,9 @@ def reproduce(
     ] = None,
     stage: Annotated[
         StageName,
-        typer.Option("--stage", help="Where to play; rows marked µ can also be played in mininet."),
+        typer.Option(
+            "--stage", help="Stage to play on; rows marked µ can also be played in mininet."
+        ),
     ] = StageName.VIRTUAL,
     estimate: Annotated[
         bool, typer.Option("--estimate", help="Only tell what each row would cost.")
@@ -65,14 +67,14 @@ def reproduce(
     ] = False,
     seeds: Annotated[
         int | None,
-        typer.Option("--seeds", metavar="NUMBER", help="How many seeds a study has, 3 to 5."),
+        typer.Option("--seeds", metavar="NUMBER", help="Number of seeds of a study, 3 to 5."),
     ] = None,
     readings: Annotated[
         int | None,
         typer.Option(
             "--readings",
             metavar="NUMBER",
-            help="How many readings of each row to play; full plays all.",
+            help="Play this many readings of each row; full plays all.",
         ),
     ] = None,
     since: Annotated[
@@ -93,7 +95,7 @@ def reproduce(
     note: Annotated[
         str,
         typer.Option(
-            "--note", metavar="TEXT", help="What was repaired, for the history of outcomes."
+            "--note", metavar="TEXT", help="Note on the repair, for the history of outcomes."
         ),
     ] = "",
     jobs: PlayedAtATimeOption = None,
@@ -149,7 +151,7 @@ def _check(stage: StageName, where: Where, *, estimate: bool, kept: bool) -> Non
     """Refuses options that contradict each other.
 
     Raises:
-        TestbedError: What has no place, and why.
+        TestbedError: An option has no place; the message says why.
     """
     if estimate and kept:
         raise TestbedError("--kept has no place beside --estimate, which makes nothing either")

@@ -25,7 +25,7 @@ Watch = Annotated[
     bool, typer.Option("--watch", "-w", help="Show it again and again, until Ctrl-C.")
 ]
 Interval = Annotated[
-    float, typer.Option("--interval", min=0.1, help="With --watch: seconds between two.")
+    float, typer.Option("--interval", min=0.1, help="With --watch: seconds between two readings.")
 ]
 Json = Annotated[
     bool,

@@ -162,7 +162,7 @@ def _details(status: Status) -> Iterator[RenderableType]:
 
 
 def _scheduled(flows: Iterable[ServiceFlow]) -> Iterator[RenderableType]:
-    """How upstream service flows come to grants, where it says more than best effort."""
+    """The scheduling of upstream service flows that have more than best effort."""
     told = [(flow, flow.provisioned.scheduling) for flow in flows]
     scheduled = [(flow, scheduling) for flow, scheduling in told if scheduling is not None]
     channels = any(scheduling.upstream_channel for _, scheduling in scheduled)
@@ -220,14 +220,8 @@ def _scheduling(flow: ServiceFlow, given: Scheduling) -> Row:
 
 def _suppressed(flows: Iterable[ServiceFlow]) -> Iterator[RenderableType]:
     """Service flows that are to do without some TCP acknowledgements."""
-    told = [flow for flow in flows if flow.provisioned.ack_suppression != "none"]
-    if told:
-        yield table(
-            "ACK suppression",
-            "SFID|rule|ACKs|octets",
-            (_acks(flow) for flow in told),
-            left=2,
-        )
+    rows = [_acks(flow) for flow in flows if flow.provisioned.ack_suppression != "none"]
+    yield from _table_of_some("ACK suppression", "SFID|rule|ACKs|octets", rows, left=2)
 
 
 def _acks(flow: ServiceFlow) -> Row:
@@ -262,14 +256,9 @@ def _devices(status: Status) -> RenderableType:
 
 def _links(status: Status) -> Iterator[RenderableType]:
     """Links of hosts and servers with loss or jitter, where there are any."""
-    told = [(device.name, link) for device in status.devices for link in device.links]
-    if told:
-        yield table(
-            "Links with loss or jitter",
-            "host|device|loss|jitter ms|lost from host|octets|lost to host|octets",
-            (_link(name, link) for name, link in told),
-            left=2,
-        )
+    rows = [_link(device.name, link) for device in status.devices for link in device.links]
+    columns = "host|device|loss|jitter ms|lost from host|octets|lost to host|octets"
+    yield from _table_of_some("Links with loss or jitter", columns, rows, left=2)
 
 
 def _link(device: str, link: Link) -> Row:
@@ -284,15 +273,10 @@ def _link(device: str, link: Link) -> Row:
 
 
 def _lateness(status: Status) -> Iterator[RenderableType]:
-    """How late switches ran what was due, of those that tell."""
-    told = [(device.name, device.lateness) for device in status.devices if device.lateness]
-    if told:
-        yield table(
-            "Lateness in the switches, ms",
-            "device|events|p50|p99|max|time jumped|",
-            (_late(name, late) for name, late in told),
-            left=1,
-        )
+    """Lateness of the switches that tell it."""
+    rows = [_late(each.name, each.lateness) for each in status.devices if each.lateness]
+    columns = "device|events|p50|p99|max|time jumped|"
+    yield from _table_of_some("Lateness in the switches, ms", columns, rows, left=1)
 
 
 def _late(name: str, late: Lateness) -> Row:
@@ -307,6 +291,14 @@ def _late(name: str, late: Lateness) -> Row:
     return name, str(late.events), *times, jumped, verdict
 
 
+def _table_of_some(
+    title: str, columns: str, rows: Sequence[Row], *, left: int
+) -> Iterator[RenderableType]:
+    """Yields a table, unless it has no rows; see `table`."""
+    if rows:
+        yield table(title, columns, rows, left=left)
+
+
 def table(
     title: str,
     columns: str,
@@ -318,7 +310,7 @@ def table(
     """A table of this program's look.
 
     Args:
-        title: What it is of.
+        title: The table's title.
         columns: Their names, with | between them.
         rows: A cell for each column.
         left: So many columns, from the first on, are text; the others are numbers.

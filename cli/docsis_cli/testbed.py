@@ -76,7 +76,7 @@ def demo(
     ] = None,
     seconds: Annotated[
         float | None,
-        typer.Option("--seconds", min=2, max=600, help="How long each run is measured."),
+        typer.Option("--seconds", min=2, max=600, help="Measure each run for this many seconds."),
     ] = None,
     metrics_port: MetricsPortOption = None,
     live: LiveOption = False,
@@ -142,7 +142,7 @@ def shares(
             "--seconds",
             min=1,
             max=600,
-            help="How long each direction is measured. The default is 10.",
+            help="Measure each direction for this many seconds. The default is 10.",
         ),
     ] = None,
     tolerance: Annotated[
@@ -265,7 +265,7 @@ def run(
         typer.Option(
             "--trace",
             metavar="FOLDER",
-            help="With a scenario: trace the switches' packets, into RUN/DEVICE.txt there.",
+            help="With a scenario: trace the switches' packets into RUN/DEVICE.txt of this folder.",
         ),
     ] = None,
     seconds: Annotated[
@@ -274,7 +274,7 @@ def run(
             "--seconds",
             min=1,
             max=3600,
-            help="With a scenario: how long each run is measured, instead of the file's time.",
+            help="With a scenario: measure each run for this many seconds.",
         ),
     ] = None,
     traffic: TrafficOption = None,

@@ -7,9 +7,11 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
 from command_line import docsis_p4
 
 from docsis_cli.options import named_or_file
+from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import TOPOLOGIES
 
 
@@ -64,4 +66,8 @@ def test_what_is_listed_can_be_named(tmp_path: Path) -> None:
     assert named_or_file(Path(sweep["name"]), "sweeps") == Path(sweep["file"])
     mine = tmp_path / "voip-latency"
     assert named_or_file(mine, "scenarios") == mine
-    assert named_or_file(Path("no-such"), "scenarios") == Path("no-such")
+    assert named_or_file(Path("no-such.yaml"), "scenarios") == Path("no-such.yaml")
+    with pytest.raises(TestbedError, match=r"voip-latenci: .* did you mean voip-latency\?"):
+        named_or_file(Path("voip-latenci"), "scenarios")
+    with pytest.raises(TestbedError, match="qqq: there is no such file.*docsis-p4 list shows"):
+        named_or_file(Path("qqq"), "sweeps")

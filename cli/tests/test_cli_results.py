@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where results go, the note that stays with them, and how long is measured."""
+"""Options of results: their folder, the note that stays with them, and the measured time."""
 
 from __future__ import annotations
 

@@ -230,7 +230,7 @@ def test_everything_fits_a_hundred_columns() -> None:
 
 
 def many(modems: int) -> Status:
-    """As many modems as that, each like the one of the example."""
+    """A status with that many modems, each like the example's modem."""
     (modem,) = STATUS.modems
     copies = (
         dataclasses.replace(modem, name=f"home{number}", number=number)

@@ -255,7 +255,7 @@ async def _serving(controller: Controller, views: Views) -> AsyncIterator[None]:
             place = error.filename or views.status_folder
             _LOG.warning("nothing for docsis-p4 show and sf: %s: %s", place, error.strerror)
         if views.metrics_port is not None:
-            # Whoever does not ask for them need not load the library.
+            # A controller without metrics need not load the library.
             from docsis_control.metrics import serving_metrics
 
             await stack.enter_async_context(serving_metrics(status.get, views.metrics_port))

@@ -40,7 +40,7 @@ class ControlLoop:
     goes on with the next: late updates never pile up. The law makes up for what was missed.
 
     Attributes:
-        controlled: What it controls. Whoever has the turn may give it something else.
+        controlled: The device's part that it controls. The holder of the turn may replace it.
         ended: Done when the loop has ended, with the exception that ended it, if one did.
     """
 
@@ -55,7 +55,7 @@ class ControlLoop:
         self._stopping = False
         self._loop = asyncio.get_running_loop()
         self.ended: asyncio.Future[None] = self._loop.create_future()
-        # Whoever waits for it sees the exception; nobody has to.
+        # Whoever waits sees the exception; asyncio is not to complain if nobody does.
         self.ended.add_done_callback(lambda future: future.cancelled() or future.exception())
         # Only the event loop changes this list; the thread just checks whether it is empty.
         self._watching: list[asyncio.Future[tuple[tuple[ServiceFlow, ...], Observation]]] = []

@@ -25,9 +25,9 @@ class Controller:
     """Provisions all devices of a deployment and controls them until it is cancelled.
 
     Attributes:
-        deployment: What is deployed now.
+        deployment: The deployment now.
         devices: The devices, by name.
-        records: What the control loops did, by device name.
+        records: Records of the control loops, by device name.
         ready: Set when every device has been provisioned once.
     """
 
@@ -40,7 +40,7 @@ class Controller:
         """Loads the programs.
 
         Args:
-            deployment: What is deployed.
+            deployment: The deployment to run.
             options: How to run.
             reaches: The way to a device, by its name, where that is not the network.
 
@@ -92,7 +92,7 @@ class Controller:
 
         Args:
             modem: Name of the modem.
-            changes: In the order in which they are made.
+            changes: The changes, in the order in which they are made.
             managed: Service flows that get another queue manager, after the changes.
 
         Returns:

@@ -73,10 +73,10 @@ class Observed:
 
     Attributes:
         flows: The service flows, in the order of `queues`.
-        counters: By index of the service flow.
-        queues: As the control law sees them.
-        traffic: What the traffic manager counted, by port and queue, as far as the target tells.
-        links: What the links of its ports did to frames, by port, as far as the target tells.
+        counters: Counters by index of the service flow.
+        queues: The queues as the control law sees them.
+        traffic: Counters of the traffic manager, by port and queue, as far as the target tells.
+        links: Counters of the links of its ports, by port, as far as the target tells.
         lateness: How late the device ran what was due; None where it does not tell.
     """
 
@@ -92,9 +92,9 @@ class DeviceController:
     """A device of a deployment.
 
     Attributes:
-        plan: What it is provisioned with.
+        plan: Plan with which it is provisioned.
         ready: Set when it has been provisioned once.
-        record: What the control loop did.
+        record: Record of the control loop.
         address: host:port or unix:PATH of its P4Runtime server.
     """
 
@@ -136,7 +136,7 @@ class DeviceController:
 
     async def run(self) -> None:
         """Runs until it is cancelled; see `Controller.run`."""
-        # Of the event loop, which need not be the machine's.
+        # The event loop's clock need not be the machine's.
         now = asyncio.get_running_loop().time
         give_up = now() + self._options.connect_timeout
         in_use_until: float | None = None
@@ -426,7 +426,7 @@ class DeviceController:
             try:
                 await asyncio.wait((changed, connection.lost), return_when=asyncio.FIRST_COMPLETED)
             finally:
-                # Whoever is cancelled leaves no task behind, either.
+                # A cancelled wait leaves no task behind, either.
                 changed.cancel()
             connection.check()
 

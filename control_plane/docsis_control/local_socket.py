@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How processes of one user reach a controller: Unix sockets in a folder of the user's.
+"""Unix sockets in a folder of the user's, by which the user's processes reach a controller.
 
 A controller has one for each thing that can be asked of it, named by its process.
 A connection is one exchange: the client says what it wants and ends its sending,
@@ -152,8 +152,8 @@ async def listening(
 
     Args:
         respond: Makes the answer of one connection.
-        folder: Where controllers are looked for.
-        service: What is served.
+        folder: Folder in which controllers are looked for.
+        service: The service that the socket is for.
         most: Bytes of a request; 0 where nothing needs to be said, and nothing is read.
 
     Raises:
@@ -197,10 +197,10 @@ def ask(
     """The answer of the controller that runs, and the socket that it came from.
 
     Args:
-        request: What it is told.
-        service: What is asked.
+        request: The request.
+        service: The service that is asked.
         pid: Which controller, where there are several.
-        folder: Where to look; `default_folder` unless given.
+        folder: Folder in which to look; `default_folder` unless given.
 
     Raises:
         ControllerError: None runs, several do, or it does not answer.

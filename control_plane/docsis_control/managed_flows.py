@@ -38,9 +38,9 @@ class Choice:
     """The choice of queue managers for a deployment.
 
     Attributes:
-        upstream: For the upstream service flows.
-        downstream: For the downstream ones; None where they keep what is configured.
-        chosen: For some service flows, instead.
+        upstream: Queue management of the upstream service flows.
+        downstream: Queue management of the downstream ones; None keeps what is configured.
+        chosen: Queue managements that some service flows have instead.
     """
 
     upstream: QueueManagement
@@ -55,11 +55,11 @@ class Choice:
         tiered: bool,
         shared: bool = False,
     ) -> QueueManagement:
-        """That of a service flow.
+        """Returns the queue management of a service flow.
 
         Args:
             key: Which it is.
-            configured: What it is configured with.
+            configured: Its configuration.
             tiered: Whether that comes from a service tier. Drop tail takes the place of any
                 AQM; an AQM runs where the configuration has one, and wherever a tier has none.
             shared: Whether its queue is in front of one that all share, which is the managed one.
@@ -109,8 +109,8 @@ def generations(
     with what that left in the registers. All of them get the number that follows `newest`.
 
     Args:
-        before: What there was.
-        now: What there is.
+        before: The management before.
+        now: The management now.
         newest: The number that was given last.
     """
     found = {}
@@ -128,7 +128,7 @@ def generations(
 
 
 def _goes_on(before: QueueManagement, now: QueueManagement) -> bool:
-    """Whether what the one left in the registers is of use to the other."""
+    """Whether the state that the one left in the registers is of use to the other."""
     return now is before or (
         (now.algorithm, now.flow_queues) == (before.algorithm, before.flow_queues)
     )
@@ -139,9 +139,9 @@ class Assigned:
     """The assignments of a deployment's service flows.
 
     Attributes:
-        managements: By service flow.
+        managements: Queue managements by service flow.
         numbers: Indexes, SFIDs and sub-queues.
-        generations: By service flow.
+        generations: Generations by service flow.
     """
 
     managements: Mapping[FlowKey, QueueManagement]
@@ -279,6 +279,6 @@ def _buffer_size(management: QueueManagement, flow: provisioned.ServiceFlow) -> 
 
 
 def _latency_target(management: QueueManagement, flow: provisioned.ServiceFlow) -> int:
-    """Nanoseconds: of a management that has a target in the service flow's entry, that."""
+    """Nanoseconds: the target that the management has in the flow's entry, or else the flow's."""
     target = management.pipeline_target()
     return flow.latency_target if target is None else target

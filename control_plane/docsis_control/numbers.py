@@ -39,7 +39,7 @@ class Numbers:
     Attributes:
         indexes: Unique within a direction, from 1.
         sfids: Unique in the deployment, from 1; never given again.
-        next_sfid: What the next service flow gets.
+        next_sfid: SFID that the next service flow gets.
         ranges: Sub-queues that were given to it, the last and largest for its frames; those
             before may hold frames that came earlier. Within a direction they are disjoint.
     """
@@ -79,7 +79,7 @@ class Numbers:
 
         Args:
             gone: Service flows that are no longer there.
-            flows: Those that are new, and whichever others.
+            flows: Service flows that are new, and any others.
             queues: How many flow queues some of `flows` have.
 
         Raises:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a controller runs."""
+"""Options of a controller."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,10 +10,10 @@ from docsis_control.p4rt.pipeline import BUILD_FOLDER
 
 @dataclass(frozen=True)
 class Options:
-    """How a controller runs.
+    """Options of a controller.
 
     Attributes:
-        election_id: For arbitration; the highest that a device ever saw wins.
+        election_id: Election id for the arbitration; the highest that a device ever saw wins.
         connect_timeout: Seconds to wait for a device that never answered yet.
         pipelines: Folder of the compiled programs.
         addresses: host:port by device name, where they differ from the plan's.

@@ -33,7 +33,7 @@ def created(path: Path, newline: str | None = None) -> TextIO:
 
     Args:
         path: The file.
-        newline: What a line ends with, as `open` takes it.
+        newline: End of a line, as `open` takes it.
 
     Raises:
         OSError: It cannot be written, or is something else.

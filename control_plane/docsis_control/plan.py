@@ -107,11 +107,11 @@ class ServiceFlow:
         initial_tokens: Bytes in the sustained rate's bucket at the start.
         buffer_size: Bytes.
         max_frame: Bytes; longer frames are policed.
-        management: Who decides early drops, with the parameters.
-        latency_target_us: What the pipeline gets as the target of DOCSIS-PIE or PIE, microseconds.
+        management: Queue manager that decides early drops, with its parameters.
+        latency_target_us: Target of DOCSIS-PIE or PIE that the pipeline gets, microseconds.
         tos_and, tos_or: New ToS byte: (byte AND first) OR second.
         generation: Modulo 256; another one than before makes what manages it start afresh.
-        sub_queues: Where its flow queues are, if it has them.
+        sub_queues: Places of its flow queues, if it has them.
         ranges: Sub-queues that are its own, in use or not: frames may be in all of them.
         granted: Whether grants of an upstream channel let its frames go.
         controller_timeout_us: Microseconds.
@@ -150,7 +150,7 @@ class ServiceFlow:
 
     @property
     def suppresses_acks(self) -> bool:
-        """Whether its queue does so: flow queues, which a queue manager may have, never do."""
+        """Whether its queue suppresses them; flow queues, which a manager may have, never do."""
         return self.ack_suppression is not AckSuppression.NONE and self.sub_queues is None
 
     @property
@@ -198,7 +198,7 @@ class PortSettings:
         port: Number of the port.
         receive_delay_ns: Added to frames that arrive from it, nanoseconds.
         rate: bit/s that it sends at the most; 0 is no limit.
-        framing: What carries its frames, and is what the rate counts; None: nothing.
+        framing: Packets that carry its frames, which the rate then counts; None: none.
         loops_back: Whether what leaves there comes from there again; it has no interface.
         jitter_ns: Most that a frame takes longer, each way, nanoseconds.
         loss_ppm: Frames of a million that the port's link loses, each way.
@@ -224,7 +224,7 @@ class Part:
 
     Attributes:
         flows: Its service flows there.
-        tables: What provisions and selects them; a service flow before what names it.
+        tables: Entries that provision and select them; those that name a service flow follow it.
         classifiers: How many of these entries are in the classifiers' table.
     """
 
@@ -243,10 +243,10 @@ class DevicePlan:
         device_id: P4Runtime device id.
         address: host:port of its P4Runtime server.
         neighbours: Name of the node at each port above the RF port.
-        ports: For the traffic manager.
+        ports: Settings of ports for the traffic manager.
         groups: Multicast groups, by ascending id.
         lasting: Entries that stay as long as it runs.
-        parts: What each modem and the group have of it, always in the same order. A modem that a
+        parts: Shares of each modem and of the group, always in the same order. A modem that a
             change does not touch keeps the same object.
         channels: Upstream channels that carry what it sends at its RF port; none where it sends as
             if the channel were its own.
@@ -265,7 +265,7 @@ class DevicePlan:
 
     @cached_property
     def service_flows(self) -> tuple[ServiceFlow, ...]:
-        """By ascending index."""
+        """The service flows by ascending index."""
         flows = chain.from_iterable(part.flows for part in self.parts)
         return tuple(sorted(flows, key=attrgetter("index")))
 
@@ -292,8 +292,8 @@ class ModemPlan:
     Attributes:
         name: Its name in the topology.
         number: Its number in the pipelines, from 1.
-        configuration: What it was configured with, dynamic changes included.
-        service: What that means.
+        configuration: Its configuration, dynamic changes included.
+        service: The service flows and classifiers that follow from it.
     """
 
     name: str
@@ -307,13 +307,13 @@ class Deployment:
     """A topology made ready to be pushed to its devices.
 
     Attributes:
-        topology: What was deployed.
+        topology: The topology that was deployed.
         upstream: Queue management of the upstream service flows.
-        downstream: That of the downstream ones; None where they keep what is configured.
-        modems: By number.
+        downstream: Queue management of the downstream ones; None keeps what is configured.
+        modems: The modems, by number.
         devices: The switch of the modems, and the CMTS.
         numbers: Which service flow has which index and SFID.
-        parts: By modem and direction, for the next deployment to keep what does not change.
+        parts: Parts by modem and direction, of which the next deployment keeps the unchanged ones.
         managers: Service flows whose queue management was chosen while they ran.
         generation: The last number that service flows were given as their generation.
     """

@@ -30,7 +30,7 @@ fifty times this.
 
 NumPy gives the lock back in each operation on more than 500 elements, and a system call does, so an
 update of hundreds of service flows asks for it some twenty times. While a change is derived, each
-time may cost as much as this. What switching costs is far less: some 10 us."""
+time may cost as much as this. Switching costs far less: some 10 us."""
 
 
 _SLICE_SECONDS: Final = 0.0004

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the project's own files are: in a clone, or beside the packages that pip installed.
+"""Places of the project's own files: in a clone, or beside the packages that pip installed.
 
 An installed wheel has a folder with the files that commands read, laid out as in a clone:
 topologies/, p4src/ and some more. What is built with Rust or runs Mininet takes a clone.
@@ -34,7 +34,7 @@ def how_to_get(command: str) -> str:
     """Returns what a user should do to get something that `make` sets up in a clone.
 
     Args:
-        command: What to run in the clone, as in "make setup".
+        command: The command for the clone, as in "make setup".
     """
     if INSTALLED:
         return f"clone the project's repository and run `{command}` in the clone"

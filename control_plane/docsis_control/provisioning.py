@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a topology to what each of its devices gets. Pure.
+"""Makes the plans of a topology's devices. Pure.
 
 What follows another deployment is made of its parts: only modems that a change touches are derived
 anew, so that one of hundreds takes as long as one of a few.
@@ -72,7 +72,7 @@ def deploy(
     Args:
         topology: Validated.
         upstream: Queue management of the upstream service flows.
-        downstream: That of the downstream ones; None where they keep what is configured.
+        downstream: Queue management of the downstream ones; None keeps what is configured.
         changed: Configurations of modems that no longer run what the topology says, by name.
         managers: Queue managements of some service flows, instead of what follows from the two.
         before: The deployment that this one follows; its service flows keep their numbers,

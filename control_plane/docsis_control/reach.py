@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a device is reached, and how its control loop gets its time.
+"""The way to a device, and its control loop's source of time.
 
 A controller that runs on this machine has gRPC, a socket of the loop's own, the machine's clock and
-a thread: `NetworkReach`. Whoever has another kind of time, or another way, gives a `Reach` of his
-own, and everything else of the controller is the same.
+a thread: `NetworkReach`. A caller with another kind of time, or another way to its devices, gives a
+`Reach` of its own, and the rest of the controller is the same.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ class Loop(Protocol):
     """A control loop under way; see `control_loop.ControlLoop`."""
 
     controlled: Controlled
-    """What it controls. Whoever has the turn may give it something else."""
+    """The device's part that it controls. The holder of the turn may replace it."""
 
     @property
     def ended(self) -> asyncio.Future[None]:
@@ -74,12 +74,12 @@ class Reach(Protocol):
     """The way to one device.
 
     Attributes:
-        address: Where it is, in words for messages.
+        address: Its address, in words for messages.
     """
 
     @property
     def address(self) -> str:
-        """Where the device is, in words for messages."""
+        """The device's address, in words for messages."""
 
     def connection(self, plan: DevicePlan, election_id: int) -> Primary:
         """A connection that is not open yet, for whoever becomes the primary controller."""

@@ -46,8 +46,11 @@ def write_samples(path: Path, pieces: Iterable[Records]) -> None:
 
 
 def _samples(pieces: Iterable[Records]) -> Iterator[str]:
-    """Those of one update have their times in common, and most service flows of a large system are
-    as they were in the update before: what was put into words then is not done again."""
+    """Yields lines of samples.
+
+    The samples of one update have their times in common, and most service flows of a large system
+    are as they were in the update before, so words from there are used again.
+    """
     times, at = b"", ""
     known: dict[bytes, tuple[bytes, str]] = {}
     for piece in pieces:

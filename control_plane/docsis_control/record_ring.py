@@ -44,11 +44,11 @@ class Ring:
                 yield half[first : first + size]
 
     def newest(self, count: int) -> Records:
-        """That many of the records kept, or all, oldest first; costs the same at any length."""
+        """Returns that many of the records, or all, oldest first; costs the same at any length."""
         count = min(count, self._count, len(self._records))
         return self._records[np.arange(self._count - count, self._count) % len(self._records)]
 
     def _halves(self) -> tuple[Records, Records]:
-        """Those up to the end of the room, and those that have begun anew."""
+        """The records up to the end of the room, and those that have begun anew."""
         begun = self._count % len(self._records) if self._count > len(self._records) else 0
         return self._records[begun : self._count], self._records[:begun]

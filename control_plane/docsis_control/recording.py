@@ -67,13 +67,13 @@ class Distribution:
 
 @dataclass(frozen=True)
 class ControllerStats:
-    """How well the control loop kept its time.
+    """Punctuality of the control loop.
 
     Attributes:
         updates: Intervals' updates that the switch acknowledged.
         missed: Intervals that passed without one while the switch was there.
-        lateness_ms: From an interval's deadline to the start of its update.
-        cycle_ms: From the start of an update to its acknowledgement.
+        lateness_ms: Time from an interval's deadline to the start of its update.
+        cycle_ms: Time from the start of an update to its acknowledgement.
         reconnects: How often the connection was lost and made again.
     """
 
@@ -114,7 +114,7 @@ class DeviceRecord:
         self._ticks.append((deadline, start - deadline, done - start, missed))
 
     def follow(self, service_flows: Sequence[int]) -> None:
-        """From now on samples are of these service flows, by index, in this order."""
+        """Takes samples from now on of these service flows, by index, in this order."""
         kept = service_flows[: self._sampled]
         self._sample = np.zeros(len(kept), _SAMPLE)
         self._sample["service_flow"] = kept

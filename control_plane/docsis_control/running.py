@@ -28,7 +28,7 @@ class Controlled:
     Attributes:
         flows: The service flows.
         law: Theirs.
-        access: To their state.
+        access: Access to their state.
     """
 
     flows: tuple[ServiceFlow, ...]
@@ -54,8 +54,8 @@ class RunningPlan:
     """A plan on a device that has it all.
 
     Attributes:
-        plan: What the device has.
-        access: To the state of its service flows.
+        plan: Plan that the device has.
+        access: Access to the state of its service flows.
         counters: Theirs.
         law: Theirs.
         traffic_manager: Whether the device has docsis.tm.v1.
@@ -143,8 +143,8 @@ async def push(
     Args:
         device: The device.
         pipeline: Its program, which it has.
-        plan: What it is to have.
-        access: To the state of the plan's service flows.
+        plan: Plan that it is to have.
+        access: Access to the state of the plan's service flows.
     """
     flows = plan.service_flows
     manager = TrafficManager(device)

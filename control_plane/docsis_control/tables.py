@@ -55,7 +55,7 @@ class TableEntry:
     priority: int = 0
 
     def __str__(self) -> str:
-        """For messages: which entry it is."""
+        """Name of the entry for messages."""
         if self.match is None:
             return f"default entry of {self.table}"
         at = f" at priority {self.priority}" if self.priority else ""

@@ -84,8 +84,8 @@ class Done:
     """An action that was done.
 
     Attributes:
-        text: In words.
-        modem: Whose curves get a mark; "" for none.
+        text: The action in words.
+        modem: Modem whose curves get a mark; "" for none.
         direction, reference: Direction and reference of the service flow, where it is about one.
         at_ms: When packets had it, Unix time in milliseconds.
         traffic: The traffic that there is now, where it is about that.

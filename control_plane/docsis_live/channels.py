@@ -6,7 +6,7 @@ from typing import Any, Final
 from docsis_control.status.upstream import UpstreamChannel, UpstreamMap
 
 MAPS: Final = 4
-"""How many of its last MAPs each channel shows; some are of time to come."""
+"""How many of its last MAPs each channel shows; some describe time to come."""
 
 _MOST_ELEMENTS: Final = 200
 _MOST_CHANNELS: Final = 8
@@ -14,7 +14,7 @@ _MOST_FLOWS: Final = 300
 
 
 def channels(found: tuple[UpstreamChannel, ...]) -> list[dict[str, Any]]:
-    """For the page: what counters and MAPs say, in bounded room."""
+    """Counters and MAPs for the page, in bounded room."""
     return [_channel(one) for one in found[:_MOST_CHANNELS]]
 
 

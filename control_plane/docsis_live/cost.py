@@ -33,7 +33,7 @@ class Block:
     Attributes:
         page: Whether there was a page.
         share: Share of one processor that the page's process took.
-        updates: That came a second.
+        updates: Updates that came a second.
         largest: Bytes of the longest update.
         lateness_ms: p99 of each control loop's lateness, over its last minute, by device.
     """

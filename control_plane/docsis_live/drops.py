@@ -82,7 +82,7 @@ class Drops:
         return self._kept.get(number)
 
     def listed(self) -> list[dict[str, Any]]:
-        """For the page: all of them without their traces."""
+        """All of them for the page, without their traces."""
         return [
             {
                 "id": one.number,

@@ -20,7 +20,7 @@ class Guard:
     """Checks requests to one port.
 
     Attributes:
-        token: Who has it may act; None where nobody may.
+        token: Secret of those who may act; None where nobody may.
     """
 
     def __init__(self, port: int, *, may_act: bool) -> None:

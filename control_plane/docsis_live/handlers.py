@@ -37,10 +37,10 @@ class Shared:
     """The objects that all handlers use.
 
     Attributes:
-        hub: What was seen.
-        guard: Who may do what.
+        hub: The hub, which has the samples.
+        guard: The guard, which knows who may act.
         actor: Does it.
-        drops: What was caught.
+        drops: The drops that were caught.
         catching: The catch that goes on, if one does.
         refresh: Has the sampler look for what has changed.
         instance: Another one is another process.

@@ -13,7 +13,7 @@ MOST_BYTES: Final = 4 << 20
 """The most bytes that a modem's rows take."""
 
 MOST_MODEMS: Final = 4
-"""That are followed in detail; the one that nobody has looked at for longest goes first."""
+"""Most that are followed in detail; the one that nobody has looked at for longest goes first."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class History:
 
     @property
     def modems(self) -> tuple[str, ...]:
-        """Those that are followed."""
+        """The ones that are followed."""
         return tuple(self._modems)
 
     def follow(self, modem: str) -> Rows:

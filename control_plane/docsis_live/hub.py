@@ -17,7 +17,7 @@ MOST_UPDATE_BYTES: Final = 64_000
 """The largest update to one page, and the largest answer with history."""
 
 MOST_PAGES: Final = 8
-"""That are sent updates at a time."""
+"""Most pages that are sent updates at a time."""
 
 _MOST_MARKS: Final = 200
 _OPTIONAL: Final = ("channels", "classifiers", "summary")
@@ -28,7 +28,7 @@ class Page(Protocol):
     """A page that is sent updates.
 
     Attributes:
-        modem: That it looks at; "" for none.
+        modem: Modem that it looks at; "" for none.
         behind: Whether it did not take the last message.
     """
 

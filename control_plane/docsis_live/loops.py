@@ -21,11 +21,11 @@ class Judge:
         self._missed: deque[dict[str, int]] = deque(maxlen=_REMEMBERED)
 
     def judged(self, health: Health, trouble: str) -> dict[str, Any]:
-        """For the page.
+        """Returns the values for the page.
 
         Args:
             health: The controller's now.
-            trouble: What else is wrong, in words; "" for nothing.
+            trouble: Another trouble, in words; "" for none.
         """
         loops = [loop for loop in health.loops if loop.looped]
         before = self._missed[0] if self._missed else {}

@@ -31,7 +31,7 @@ class Updates(WebSocketHandler):
     """A page's WebSocket.
 
     Attributes:
-        modem: That it looks at.
+        modem: Modem that it looks at.
         behind: Whether it did not take the last message.
     """
 

@@ -45,8 +45,8 @@ class Update:
         time_ms: Unix time, milliseconds.
         system: The system; None while none answers.
         trouble: Why not, or which device does not; "" where all is well.
-        rows: By modem: the row of its service flows.
-        parts: What changes slowly, by the name that pages know it by, where it was looked at.
+        rows: The row of each modem's service flows, by modem.
+        parts: Slowly changing parts that were looked at, by the names that pages have for them.
     """
 
     number: int
@@ -75,7 +75,7 @@ class Sampler:
         """Args:
         publish: Gets each update, in the sampler's thread.
         pid: Which controller, where there are several.
-        folder: Where controllers are looked for.
+        folder: Folder in which controllers are looked for.
         """
         self.watched: tuple[str, ...] = ()
         self._publish = publish
@@ -247,7 +247,7 @@ class _Sight:
             known[flow.sfid] = books
 
     def _classifiers(self, modems: Sequence[str]) -> dict[str, dict[str, list[int | None]]]:
-        """By modem and SFID: frames that each classifier took, in the order of the detail."""
+        """Frames that each classifier took, by modem and SFID, in the order of the detail."""
         read: dict[str, Classified] = {}
         found: dict[str, dict[str, list[int | None]]] = {}
         for name in modems:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From registers to what is shown of a service flow at one moment. Pure: no clock, no I/O.
+"""Makes the page's values of a service flow at one moment from registers. Pure: no clock, no I/O.
 
 A row has the values of each service flow as a list in the order of `COLUMNS`.
 """
@@ -160,7 +160,7 @@ def values(
         registers: msr_tokens, msr_updated, aqm_data_state, aqm_control_state, aqm_drop_prob.
         drops: Frames by reason, in the order of `docsis_live.readings.DROPS`.
         now_us: The switch's clock, if it is known.
-        channel_bps: What its channel carries, if that is limited.
+        channel_bps: Rate of its channel, if that is limited.
     """
     tokens, updated, data_state, control_state, probability = registers
     bucket = tokens_bytes(flow, tokens, updated, now_us)

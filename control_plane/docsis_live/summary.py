@@ -15,7 +15,7 @@ from docsis_live.system import System
 
 _FLOWS_A_READ: Final = 64
 _REASONS: Final = 3
-"""How many reasons of drops there are: queue management, full buffers, and too long a frame."""
+"""Number of reasons for drops: queue management, full buffers, and too long a frame."""
 
 _SWEEP_SECONDS: Final = 0.5
 """The service flows of a device are gone through once in this time at the most."""
@@ -74,7 +74,7 @@ class Summary:
             self._seen[flow.sfid] = modem, up, rate, books.backlog, drops[column]
 
     def lines(self) -> list[list[Any]]:
-        """For each modem: name, bit/s up and down, bytes queued up and down, frames dropped."""
+        """Name, bit/s up and down, bytes queued up and down, and frames dropped, for each modem."""
         sums = {modem: [0, 0, 0, 0, 0] for modem in self._modems}
         for modem, up, rate, backlog, dropped in self._seen.values():
             line = sums[modem]

@@ -32,26 +32,26 @@ class System:
 
     @cached_property
     def modems(self) -> Mapping[str, Modem]:
-        """By name."""
+        """The modems by name."""
         return {modem.name: modem for modem in self.status.modems}
 
     @cached_property
     def devices(self) -> Mapping[str, Device]:
-        """By name."""
+        """The devices by name."""
         return {device.name: device for device in self.status.devices}
 
     @property
     def complete(self) -> bool:
-        """Whether all devices answered; of one that does not, service flows are half known."""
+        """Whether all devices answered; the service flows of one that does not are half known."""
         return all(device.connected for device in self.status.devices)
 
     @property
     def key(self) -> str:
-        """Another one means that what is known of service flows is old."""
+        """Changes whenever the known service flows are out of date."""
         return f"{self.status.pid}.{self.revision}{'' if self.complete else ' in part'}"
 
     def is_that_of(self, pid: int, revision: int) -> bool:
-        """Whether nothing is new while the controller's process and revision are these."""
+        """Whether it is of this process and revision of a controller: nothing is new then."""
         return self.complete and (self.status.pid, self.revision) == (pid, revision)
 
     def flows(self, modem: str) -> tuple[ServiceFlow, ...]:
@@ -80,7 +80,7 @@ class System:
         }
 
     def overview(self) -> dict[str, Any]:
-        """For the page: everything but service flows."""
+        """Everything for the page but service flows."""
         status = self.status
         channel = status.channel
         return {
@@ -97,7 +97,7 @@ class System:
         }
 
     def detail(self, modem: str) -> dict[str, Any]:
-        """For the page: a modem's service flows with their parameters and classifiers."""
+        """A modem's service flows for the page, with their parameters and classifiers."""
         shown = self.flows(modem)
         return {
             "key": self.key,

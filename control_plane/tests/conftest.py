@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import grpc
 import grpc.aio
@@ -14,6 +14,7 @@ import pytest
 from finsy.proto import U128, p4r, rpc_code
 from hypothesis import settings
 
+from docsis_control import reach
 from docsis_control.controller import Controller
 from docsis_control.gen.docsis.mac.v1 import channel_state_pb2 as mac
 from docsis_control.gen.docsis.mac.v1 import upstream_channels_pb2 as upstream
@@ -22,8 +23,13 @@ from docsis_control.options import Options
 from docsis_control.p4rt.pipeline import Pipeline, load_pipeline
 from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.names import Preset
+from docsis_control.state import counters, packets, registers
 from docsis_control.state.control_header import Operation
 from docsis_control.topology import Topology, load_topology
+
+PATIENCE: Final = 60.0
+"""Seconds that a fake switch may take for an answer. It shares a busy machine with others, and a
+controller that gave it up would provision it anew, which is not what these tests are about."""
 
 # pytest reads this before it runs any test of the project. An example of a property may take as
 # long as a busy machine needs.
@@ -438,7 +444,7 @@ Poll = Callable[[Callable[[], object]], "asyncio.Future[None]"]
 def until() -> Callable[[Callable[[], object], float], Any]:
     """Waits until a condition holds, and fails when it never does."""
 
-    async def wait(condition: Callable[[], object], seconds: float = 60.0) -> None:
+    async def wait(condition: Callable[[], object], seconds: float = PATIENCE) -> None:
         give_up = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < give_up, "it never happened"
@@ -478,11 +484,26 @@ class Running:
 
 
 @pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets controllers wait for answers as long as tests wait for anything."""
+    for module, name in (
+        (reach, "TICK_TIMEOUT"),
+        (registers, "TICK_TIMEOUT"),
+        (packets, "_TIMEOUT"),
+        (counters, "_TIMEOUT"),
+    ):
+        monkeypatch.setattr(module, name, PATIENCE)
+
+
+@pytest.fixture
 def running(
     topology: Topology,
     pipelines: dict[str, Pipeline],
     make_switch: Callable[..., Any],
+    patient: None,
 ) -> Callable[..., Any]:
+    del patient
+
     @asynccontextmanager
     async def run(
         aqm: Preset = Preset.DOCSIS_PIE,

@@ -125,7 +125,7 @@ class LivePage:
     """The page's process.
 
     Attributes:
-        address: With the token.
+        address: The page's address, with the token.
     """
 
     def __init__(self, process: subprocess.Popen[str], address: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For the tests of the SNMP agent: statuses, and Net-SNMP's programs."""
+"""Tools for the tests of the SNMP agent: statuses, and Net-SNMP's programs."""
 
 import asyncio
 import dataclasses

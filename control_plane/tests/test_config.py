@@ -134,7 +134,8 @@ TIER_ERRORS = {
     "large": ("name: gold", f"name: gold\n#{'x' * 64 * 300_000}", 0, "", "has more than"),
     "in itself": ("name: gold", "name: &a [*a, *a]", 1, "name", "must be a text"),
     "a bomb": ("name: gold\n", "".join(f"x{i}: &a{i} [{f'*a{i - 1}, ' * 9 if i else 'x'}]\n"
-                                       for i in range(9)), 0, "", "repeats its aliases"),
+                                       for i in range(9)), 0, "", "has more than 300,000 values"),
+    "too deep": ("name: gold", f"name: {'[' * 60}{']' * 60}", 1, "name", "more than 50 levels"),
 }  # fmt: skip
 
 
@@ -150,6 +151,10 @@ def test_refuses_a_tier(write: Write, case: str) -> None:
 TOPOLOGY_ERRORS = {
     "unknown key": ("device_id: 1}", "device_id: 1, x: 1}", 3, "cable_modem.x",
                     "known here: name, device_id, grpc_port"),
+    "link between switches": ("device_id: 1}", "device_id: 1, link: {loss: 1 %}}", 3,
+                              "cable_modem.link", "only links of hosts and servers have loss and"),
+    "lossy channel": ("name: home", "name: home\nchannel: {downstream: 1 Gbps, loss: 1 %}", 2,
+                      "channel.loss", "the link between modems and CMTS has neither"),
     "unknown key at the top": ("name: home", "name: home\nmodem: 3", 2, "modem",
                                'did you mean "modems"?'),
     "hosts beside modems": ("name: home", "name: home\nmodems: 3", 6, "hosts", "beside modems"),
@@ -211,8 +216,12 @@ def test_refuses_files_that_are_not_there(write: Write, tmp_path: Path) -> None:
         load_topology(write(), tier="lead")
     binary = tmp_path / "binary.yaml"
     binary.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ConfigError, match="cannot be read"):
+    with pytest.raises(ConfigError, match=r"binary\.yaml:1: cannot be read: byte 0xff is no UTF-8"):
         load_tier(binary)
+    with pytest.raises(ConfigError, match="is a folder; give a file"):
+        load_tier(tmp_path)
+    with pytest.raises(ConfigError, match="/dev/zero: has more than 19,200,000 bytes, which is"):
+        load_tier(Path("/dev/zero"))
 
 
 def test_a_topology_elsewhere_may_name_the_projects_tiers(write: Write) -> None:

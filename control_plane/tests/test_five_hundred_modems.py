@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""As many modems as v1model's ports have room for: from a file to two switches' tables."""
+"""A deployment with as many modems as v1model's ports have room for, from its file to tables."""
 
 import re
 from collections import Counter

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When the laws of a device run: at which ticks of the control loop."""
+"""Ticks of the control loop at which the laws of a device run."""
 
 import numpy as np
 import pytest

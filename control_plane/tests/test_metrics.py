@@ -330,7 +330,7 @@ async def test_a_port_that_is_taken_is_told() -> None:
 
 
 def test_views_go_after_the_loop() -> None:
-    """In a real-time process, a thread that makes a view gets a lower priority than the loop."""
+    """A thread that makes a view gets a lower priority than the loop in a real-time process."""
     found: list[int] = []
 
     def view() -> None:

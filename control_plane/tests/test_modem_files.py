@@ -24,7 +24,7 @@ def packed(text: str) -> bytes:
 
 
 def test_the_example_s_bytes() -> None:
-    """By hand, from the lengths and types of the standard."""
+    """Made by hand, from the lengths and types of the standard."""
     assert to_bytes(from_yaml(HOME, FILE), FILE)[:122] == packed(
         """
         03 01 01

@@ -51,7 +51,7 @@ def split(response: Any, places: Sequence[int]) -> list[bytes]:
 
 
 def block_of(asked: Sequence[Cell]) -> Block:
-    """In two pieces, as those of service flows are put together."""
+    """Joins two pieces, as those of service flows are put together."""
     maker = RegisterCells(PIPELINE)
     return Block.joined([maker.block(asked[:3]), maker.block(asked[3:])])
 

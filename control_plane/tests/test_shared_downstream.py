@@ -79,7 +79,7 @@ def test_service_flows_have_queues_in_front_of_the_groups(tmp_path: Path) -> Non
 
 
 def test_the_way_of_a_frame(tmp_path: Path) -> None:
-    """From the server to its service flow, and from the loop to the group's."""
+    """Frames go from the server to their service flow, and from the loop to the group's."""
     made = topology(tmp_path)
     cmts = deploy(made, Preset.DROP_TAIL).device(Role.CMTS)
     address = int(made.modems[1].hosts[0].mac.replace(":", ""), 16)

@@ -129,7 +129,7 @@ async def test_who_does_not_know_the_community_gets_nothing() -> None:
 
 
 async def test_values_are_the_pipelines_counters(running: Any, tmp_path: Path) -> None:
-    """From a switch's counters over P4Runtime, the status's socket and UDP to snmpget."""
+    """A switch's counters come over P4Runtime, the status's socket and UDP to snmpget."""
 
     def get() -> Status:
         return fetch(None, tmp_path)

@@ -66,7 +66,7 @@ class Registers:
         return self.answer(request)
 
     def call(self, method: str, request: bytes) -> list[bytes]:
-        """As the control loop's own connection does."""
+        """Answers as the control loop's own connection does."""
         if method.endswith("Read"):
             return self.answer(request)
         updates = p4r.WriteRequest.FromString(request).updates
@@ -397,7 +397,7 @@ async def test_a_law_names_registers_of_its_own(pipelines: dict[str, Pipeline]) 
     registers.values = {("codel_002_count", 1): 5, ("pie_measurement_start", 1): 6}
     registers.values |= {("codel_002_count", 2): 7, ("pie_avg_dq_time", 2): 8}
     found = await access.read()
-    # Who does not ask for it does not get it.
+    # A law that does not ask for it does not get it.
     assert {name: values.tolist() for name, values in found.own.items()} == {
         "codel_002_count": [5, 0],
         "pie_measurement_start": [6, 0],

@@ -445,7 +445,7 @@ def making(*statuses: Status | Exception) -> tuple[Callable[[], Awaitable[Status
 
 
 OTHERS = ThreadPoolExecutor(6)
-"""In the place of other processes: not the threads that make the status."""
+"""Stands in for other processes: not the threads that make the status."""
 
 
 async def get(folder: Path, pid: int | None = None) -> Status:

@@ -46,8 +46,9 @@ def test_a_tier_that_bmv2_cannot_carry_is_refused() -> None:
     with pytest.raises(TestbedError) as refused:
         admit(demo(load_topology(TOPOLOGIES / "residential.yaml", "cable-2018")))
     assert str(refused.value) == (
-        "TARGET=bmv2: the tier cable-2018 has 200 Mbps upstream, and BMv2 carries 50 Mbps at the "
-        "most; choose another tier, or TARGET=embedded"
+        "target bmv2: the tier cable-2018 has 200 Mbps upstream, and BMv2 carries 50 Mbps at the "
+        "most; choose another tier, or use the embedded switch (--target embedded, which is the "
+        "default; with make TARGET=embedded)"
     )
 
 
@@ -64,10 +65,10 @@ def test_without_bmv2_it_is_said_what_to_install(
     with pytest.raises(TestbedError) as refused:
         admit(demo())
     assert str(refused.value).startswith(
-        "TARGET=bmv2: simple_switch_grpc and simple_switch_CLI are not on PATH; install BMv2 "
+        "target bmv2: simple_switch_grpc and simple_switch_CLI are not on PATH; install BMv2 "
     )
     (tmp_path / "simple_switch_grpc").touch(0o755)
-    with pytest.raises(TestbedError, match="TARGET=bmv2: simple_switch_CLI is not on PATH"):
+    with pytest.raises(TestbedError, match="target bmv2: simple_switch_CLI is not on PATH"):
         admit(demo())
 
 

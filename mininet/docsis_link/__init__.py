@@ -13,9 +13,18 @@ removes all of them when the network stops, and also when your script is killed.
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any, Final
 
-from mininet.link import Intf, Link
+try:
+    from mininet.link import Intf, Link
+except ImportError as error:
+    raise ImportError(
+        f"docsis_link needs Mininet, which {sys.executable} cannot import ({error}); run "
+        "`make setup` as root in the clone, or install Debian's package mininet and use the "
+        "system's Python",
+        name=error.name,
+    ) from None
 
 from docsis_link.server import DocsisLinkError, shared
 
@@ -128,9 +137,11 @@ class DocsisLink(Link):  # type: ignore[misc]  # Mininet has no types
     def stop(self) -> None:
         """Ends switches and controller, and removes all interfaces."""
         number, self._number = self._number, None
-        if number is not None:
-            shared().remove(number)
-        super().stop()
+        try:
+            if number is not None:
+                shared().remove(number)
+        finally:
+            super().stop()
 
 
 def _check_host(node: Any) -> None:

@@ -42,14 +42,14 @@ MOST_POINTS: Final = 64
 
 _MIB: Final = 1 << 20
 _SPARE_BYTES: Final = 256 * _MIB
-"""What captures leave free on their disk, for logs and samples."""
+"""Bytes that captures leave free on their disk, for logs and samples."""
 
 _READY_SECONDS: Final = 10.0
 _END_SECONDS: Final = 10.0
 _DRAIN_SECONDS: Final = 5.0
 _POLL_SECONDS: Final = 0.02
 _USERS: Final = ("tcpdump", "nobody")
-"""Users that tcpdump becomes, the first one that there is; Debian's package makes the first."""
+"""Users that tcpdump may become; it becomes the first that exists. Debian's package makes one."""
 
 _COUNTS: Final = re.compile(
     r"^(?:\S+: )?(\d+) packets? captured(?:, |\n)(\d+) packets? received by filter(?:, |\n)"
@@ -64,7 +64,7 @@ _RECORD: Final = struct.Struct("=IIII")
 
 @dataclass(frozen=True)
 class Point:
-    """Where frames are captured.
+    """A place where frames are captured.
 
     Attributes:
         node: Host, server or switch that has the interface.
@@ -79,14 +79,14 @@ class Point:
 
 @dataclass(frozen=True)
 class Capture:
-    """What there is of one place.
+    """The capture of one place.
 
     Attributes:
-        name: Of the place.
-        file: With its frames.
+        name: Name of the place.
+        file: The file with its frames.
         frames: How many it has.
         missing: Frames that the kernel did not keep for tcpdump; None where tcpdump did not tell.
-        ended: Why it ended before the run did; "" where it did not.
+        ended: Words for its end before the run's; "" where it did not end before.
     """
 
     name: str
@@ -101,7 +101,7 @@ class Capture:
 
     @property
     def words(self) -> str:
-        """What somebody who reads the capture has to know; "" where it is whole."""
+        """Faults of the capture that its reader has to know; "" where it is whole."""
         parts = [self.ended] if self.ended else []
         if self.missing:
             parts.append(f"{self.missing} frames are missing, for which tcpdump was too slow")
@@ -112,9 +112,9 @@ def points(names: Sequence[str], topology: Topology) -> list[Point]:
     """Returns the places that the names stand for, each once, in the order of the names.
 
     Args:
-        names: Of hosts and servers; of switches, for all of their ports; of a switch's interface;
-            or "all". Others, such as upstream channels, are none of these and are passed over.
-        topology: What has them.
+        names: Names of hosts and servers; of switches, for all of their ports; of a switch's
+            interface; or "all". Other names, such as upstream channels, are passed over.
+        topology: The topology that has them.
 
     Raises:
         TestbedError: There are too many places.
@@ -154,7 +154,7 @@ def channels_of(names: Sequence[str], topology: Topology) -> list[str]:
 
 
 def check_names(names: Sequence[str], topology: Topology) -> None:
-    """Refuses names that are of nothing that can be captured.
+    """Refuses names of things that cannot be captured.
 
     Raises:
         TestbedError: There is no host, server, switch, interface or upstream channel of a name.
@@ -174,7 +174,7 @@ def check(count: int, mib: int, folder: Path) -> None:
     Args:
         count: Places that are captured, times the runs.
         mib: Bound of each file, MiB.
-        folder: Where they go; it need not exist yet.
+        folder: Folder for the files; it need not exist yet.
 
     Raises:
         TestbedError: tcpdump is missing, or the disk is too full.
@@ -201,8 +201,8 @@ def captured(
     """Captures frames within the block.
 
     Args:
-        testbed: Started.
-        places: Where.
+        testbed: The testbed, which has been started.
+        places: Places where frames are captured.
         folder: Gets NAME.pcap for each of them; made where there are any.
         mib: Bound of each file, MiB.
 
@@ -227,12 +227,14 @@ def captured(
         for one in started:
             one.wait_ready()
         yield made
+        deadline = time.monotonic() + _DRAIN_SECONDS
         for one in started:
-            one.drain()
+            one.drain(deadline)
     finally:
         for one in started:
             one.process.terminate()
-        made += [one.end() for one in started]
+        deadline = time.monotonic() + _END_SECONDS
+        made += [one.end(deadline) for one in started]
 
 
 class _Started:
@@ -264,13 +266,15 @@ class _Started:
                 )
             time.sleep(_POLL_SECONDS)
 
-    def drain(self) -> None:
+    def drain(self, deadline: float) -> None:
         """Waits until tcpdump has written what the kernel has kept for it by now.
+
+        Args:
+            deadline: End of the waiting, by time.monotonic(); all captures share it.
 
         The kernel hands frames over in blocks, up to a second after the first of one, and SIGTERM
         makes tcpdump forget those that it has not read. So it is asked how far it is.
         """
-        deadline = time.monotonic() + _DRAIN_SECONDS
         kept: int | None = None
         while self.process.poll() is None and time.monotonic() < deadline:
             self.process.send_signal(signal.SIGUSR1)
@@ -280,10 +284,14 @@ class _Started:
                 if counts.written >= kept:
                     return
 
-    def end(self) -> Capture:
-        """Waits until tcpdump, which was told to end, has ended, and returns what there is."""
+    def end(self, deadline: float) -> Capture:
+        """Waits until tcpdump, which was told to end, has ended, and returns what there is.
+
+        Args:
+            deadline: End of the waiting, by time.monotonic(); then tcpdump is killed.
+        """
         try:
-            status = self.process.wait(_END_SECONDS)
+            status = self.process.wait(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
             self.process.kill()
             status = self.process.wait()
@@ -308,7 +316,7 @@ def command(interface: str, mib: int) -> list[str]:
     """Returns the command that captures an interface to standard output.
 
     Args:
-        interface: Where it listens, in the namespace in which it is started.
+        interface: Interface on which it listens, in the namespace in which it is started.
         mib: Bound of what it may write into a file, MiB.
     """
     return [
@@ -325,7 +333,7 @@ def _user() -> str:
 
 @dataclass(frozen=True)
 class Counts:
-    """How far a tcpdump is.
+    """Progress of a tcpdump.
 
     Attributes:
         written: Frames that it has written.
@@ -342,7 +350,7 @@ def progress(said: str) -> Counts | None:
     """Reads the last counts that tcpdump told, on SIGUSR1 or at its end; None where it told none.
 
     Args:
-        said: What it has printed to its standard error.
+        said: Its standard error so far.
     """
     found = _COUNTS.findall(said)
     if not found:
@@ -356,7 +364,7 @@ def whole_frames(file: Path) -> int:
     """Counts a capture's frames, and cuts off a last one that is not whole.
 
     Args:
-        file: Written on this machine.
+        file: A capture that was written on this machine.
     """
     frames, size = 0, file.stat().st_size
     with file.open("r+b") as capture:

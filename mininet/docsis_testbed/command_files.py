@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator
 
 from docsis_control.config.errors import ConfigError
 from docsis_control.config.models import Model
@@ -15,6 +15,9 @@ from docsis_control.config.units import Duration
 from docsis_control.config.yaml_file import plain, read, validate
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.own_commands import OwnCommand
+
+_LONGEST_START: Final = 86_400 * 10**9
+"""Nanoseconds."""
 
 
 def _words(value: object) -> object:
@@ -41,10 +44,22 @@ class HostCommand(Model):
     """A command in a host or server."""
 
     host: str = Field(description="Name of the host or server.")
-    run: Words = Field(description="The program and its arguments, without a shell.")
-    start: Duration = Field(
-        default=0, description="How long after the system is ready it starts; at once unless given."
+    run: Words = Field(
+        description="The program and its arguments, without a shell. Numbers are passed on in "
+        "their shortest form; put them into quotes if their digits matter."
     )
+    start: Duration = Field(
+        default=0,
+        description="Time from the system's readiness to its start, at most a day; 0 s unless "
+        "given.",
+    )
+
+    @field_validator("start")
+    @classmethod
+    def _within_a_day(cls, value: int) -> int:
+        if value > _LONGEST_START:
+            raise ValueError("a command must start within 86400 s, a day")
+        return value
 
 
 class CommandFile(Model):

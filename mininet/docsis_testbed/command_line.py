@@ -13,7 +13,7 @@ class Terminal:
     """The terminal, to which sentences go that come while somebody may be typing.
 
     Attributes:
-        prompt: What stands before what is being typed; "" while nothing is read.
+        prompt: Text in front of the typed words; "" while nothing is read.
     """
 
     def __init__(self) -> None:

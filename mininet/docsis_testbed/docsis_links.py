@@ -21,6 +21,7 @@ from docsis_control.topology.loader import topology_of
 from docsis_control.topology.models import Device, Topology
 from docsis_testbed import preflight
 from docsis_testbed.addresses import device_address
+from docsis_testbed.endings import end
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.links import MTU, OFFLOADS, PlainInterface, PlainLink
 from docsis_testbed.namespaces import made_in
@@ -34,16 +35,17 @@ from docsis_testbed.supervision import supervised
 MOST_LINKS: Final = 16
 """Links at a time: each has two switches and a controller."""
 
+_END_SECONDS: Final = 5.0
 _DELAY: Final = "round_trip_time"
 _KEYS: Final = ("channel", "upstream_channels", "service_classes", "description")
-"""What a topology's file may have at its top and a link does not set itself."""
+"""Keys at the top of a topology's file that a link does not set itself."""
 
 _MININET_KEYS: Final = {
     "bw": "the service tier sets its rate; give tier",
     "delay": f"give {_DELAY}, which is of both directions together",
     "max_queue_size": "the queue manager has its buffer; give aqm",
 }
-"""Arguments of Mininet's TCLink, and what stands for them here."""
+"""Arguments of Mininet's TCLink, and their counterparts here."""
 
 
 @dataclass(frozen=True)
@@ -131,14 +133,7 @@ class _Link:
         self, command: Sequence[str], log: Path, *, append: bool = False
     ) -> subprocess.Popen[bytes]:
         """Starts a program in this network namespace; it ends with the run at the latest."""
-        with log.open("ab" if append else "wb") as output:
-            return self._run.spawn(
-                list(command),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+        return self._run.spawn_logged(command, log, append=append)
 
     def _switch(self, device: Device, kind: type[P4Switch], **params: Any) -> Any:
         switch = kind(
@@ -193,7 +188,6 @@ class DocsisLinks:
         self._run = run
         self._folder = folder
         self._links: dict[int, _Link] = {}
-        self._last = 0
 
     def __enter__(self) -> Self:
         return self
@@ -202,19 +196,18 @@ class DocsisLinks:
         for number in list(self._links):
             self.remove(number)
 
-    def add(self, wanted: Wanted) -> int:
+    def add(self, number: int, wanted: Wanted) -> None:
         """Makes a link, and waits until it is provisioned.
 
-        Returns:
-            The link's number.
+        Args:
+            number: The link's number, from 1, which no other link has or had.
+            wanted: Its arguments.
 
         Raises:
             TestbedError: The link cannot be made; nothing of it is left.
         """
         if len(self._links) >= MOST_LINKS:
             raise TestbedError(f"there are {MOST_LINKS} DOCSIS links already, and may be no more")
-        self._last += 1
-        number = self._last
         topology = _topology(number, wanted)
         upstream = _manager(wanted.aqm, "aqm")
         own = wanted.downstream_aqm
@@ -235,7 +228,6 @@ class DocsisLinks:
             link.end()
             raise
         self._links[number] = link
-        return number
 
     def remove(self, number: int) -> None:
         """Ends a link; a number whose link has ended already is ignored."""
@@ -287,7 +279,9 @@ def _host(name: str, end: Mapping[str, Any], ip: str) -> dict[str, Any]:
     return {"name": name, "ip": ip, "mac": end["mac"]}
 
 
-def _manager(text: str, key: str) -> QueueManagement:
+def _manager(text: object, key: str) -> QueueManagement:
+    if not isinstance(text, str):
+        raise TestbedError(f"{key}: {text!r} is no text; give a preset's name, or a file's")
     try:
         return from_argument(text)
     except ValueError as error:
@@ -296,14 +290,8 @@ def _manager(text: str, key: str) -> QueueManagement:
 
 def _end_controller(controller: ControllerProgram) -> None:
     process, controller.process = controller.process, None
-    if process is None or process.poll() is not None:
-        return
-    process.terminate()
-    try:
-        process.wait(timeout=5)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+    if process is not None:
+        end(process, _END_SECONDS)
 
 
 def _delete(index: int) -> None:

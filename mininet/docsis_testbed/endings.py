@@ -1,14 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a program ended, in words."""
+"""Ends programs, and has words for their end."""
 
 from __future__ import annotations
 
 import signal
+import subprocess
 from pathlib import Path
+from typing import Any
+
+
+def end(process: subprocess.Popen[Any], seconds: float) -> None:
+    """Ends a program and waits until it has ended; one that has ended already is left alone.
+
+    Args:
+        process: The program.
+        seconds: Time between SIGTERM and SIGKILL.
+    """
+    if process.poll() is not None:
+        return
+    process.terminate()
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def how(status: int) -> str:
-    """From the return code of a subprocess.Popen."""
+    """Returns the words for the return code of a subprocess.Popen."""
     if status >= 0:
         return f"ended with exit status {status}"
     try:

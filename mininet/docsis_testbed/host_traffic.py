@@ -45,8 +45,8 @@ class Order:
 
     Attributes:
         do: Start traffic, end it, or tell what there is.
-        modem: Whose host starts something.
-        kind: What it starts.
+        modem: Modem whose host starts something.
+        kind: Kind of traffic that it starts.
         id: Id of what is ended.
     """
 
@@ -82,8 +82,8 @@ def ask_traffic(order: Order, folder: Path | None = None) -> list[dict[str, Any]
     """Asks the run that has the hosts.
 
     Args:
-        order: What is asked.
-        folder: Where its socket is looked for; the user's folder unless given.
+        order: The order.
+        folder: Folder in which its socket is looked for; the user's folder unless given.
 
     Returns:
         The traffic that there is after it: id, kind, modem, host and server of each.

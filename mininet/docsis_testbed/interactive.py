@@ -45,11 +45,11 @@ def run(
     """Build the topology, provision it, and hand over until the user leaves.
 
     Args:
-        topology: What to build.
+        topology: Topology to build.
         target: Name of the switch target.
         upstream: Queue manager of the upstream service flows.
-        downstream: That of the downstream ones; None where they keep what is configured.
-        console: Where to tell what can be done.
+        downstream: Queue management of the downstream ones; None keeps what is configured.
+        console: Gets hints at what can be done.
         metrics_port: TCP port on the loopback interface for Prometheus, or None.
         restart: Start controller and switches again when they die.
         logs: Folder that keeps what they say, and the controller's record; unless given,
@@ -60,7 +60,7 @@ def run(
         pcap_mib: Bound of each capture, MiB.
         commands: The user's own, which start when the system is ready and end when the user leaves;
             what they print goes into commands/ of that folder.
-        beside: What else there is while the user is there.
+        beside: Further context that holds while the user is there.
 
     Raises:
         TestbedError: something is missing or did not work; nothing is left behind.

@@ -154,7 +154,7 @@ class _Keeper:
 
 def _init(folder: Path, keeper: socket.socket) -> None:
     """Process 1: orphans are its, and what it leaves alive the kernel kills."""
-    # Whoever ignores it need not wait for its children.
+    # A process that ignores it need not wait for its children.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while message := _receive(keeper):
         if message == CLEAR:
@@ -178,7 +178,7 @@ def _kill_all() -> None:
         while True:
             # In a namespace, -1 is all of its processes but the first.
             os.kill(-1, signal.SIGKILL)
-            # Those that the run started are there until it has waited for them.
+            # Processes that the run started stay until it has waited for them.
             time.sleep(_POLL_SECONDS)
 
 
@@ -191,7 +191,7 @@ def _receive(end: socket.socket) -> bytes:
 
 
 def _send(end: socket.socket, message: bytes) -> bool:
-    """Whether somebody is left to get it."""
+    """Whether a process is left to get it."""
     try:
         return end.send(message) == len(message)
     except OSError:

@@ -99,7 +99,7 @@ class Lifetime:
 
         Args:
             command: The program and its arguments, without a shell.
-            end_signal: What it ends on: SIGTERM, or SIGHUP for interactive shells.
+            end_signal: Signal on which it ends: SIGTERM, or SIGHUP for interactive shells.
             options: Options of subprocess.Popen.
 
         Raises:
@@ -173,7 +173,7 @@ class Lifetime:
                 return b""
             self._unanswered += 1
             try:
-                # Whoever asked before may have been interrupted: that answer comes first.
+                # An earlier question may have been interrupted: its answer comes first.
                 while answer := self._answers.get(timeout=_END_SECONDS):
                     self._unanswered -= 1
                     if not self._unanswered:

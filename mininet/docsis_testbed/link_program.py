@@ -12,8 +12,10 @@ import os
 import signal
 import sys
 import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from docsis_testbed import p4build, preflight
 from docsis_testbed.docsis_links import DocsisLinks, Wanted
@@ -21,7 +23,50 @@ from docsis_testbed.errors import TestbedError
 from docsis_testbed.runstate import recorded_run
 
 _LONGEST: Final = 1 << 16
-"""Characters of a request."""
+"""Characters of a request, its end of line included; docsis_link.server sends no longer ones."""
+
+_START: Final = 0
+"""Number that stands for the start of the program in its first answer."""
+
+
+@dataclass(frozen=True)
+class _Request:
+    """A line of the script's.
+
+    Attributes:
+        number: Its own number, for the answer.
+        content: Its other keys.
+    """
+
+    number: object
+    content: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, line: str) -> Self:
+        """Reads a line; one that is no request is refused when it is done."""
+        try:
+            content = dict(json.loads(line))
+        except (ValueError, TypeError):
+            content = {}
+        return cls(content.pop("request", None), content)
+
+    def do(self, links: DocsisLinks) -> None:
+        """Adds or removes a link.
+
+        Raises:
+            TestbedError: It cannot be done, or is no request.
+            OSError: The machine refuses something.
+        """
+        content = dict(self.content)
+        try:
+            what, link = content.pop("do"), int(content.pop("number"))
+            wanted = None if what == "remove" else Wanted(**content)
+        except (ValueError, TypeError, KeyError) as error:
+            raise TestbedError(f"the request of a link is none: {error}") from None
+        if wanted is None:
+            links.remove(link)
+        else:
+            links.add(link, wanted)
 
 
 def main() -> int:
@@ -31,8 +76,8 @@ def main() -> int:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
-    def answer(**content: object) -> None:
-        answers.write(f"{json.dumps(content)}\n")
+    def answer(request: object, **content: object) -> None:
+        answers.write(f"{json.dumps({'request': request, **content})}\n")
         answers.flush()
 
     try:
@@ -47,36 +92,22 @@ def main() -> int:
             DocsisLinks(run, Path(scratch)) as links,
         ):
             run.raise_real_time_share()
-            answer()
+            answer(_START)
             while line := sys.stdin.readline(_LONGEST):
+                request = _Request.read(line)
                 try:
-                    answer(**_done(links, line))
+                    request.do(links)
                 except (TestbedError, OSError) as error:
-                    answer(error=str(error))
+                    answer(request.number, error=str(error))
+                else:
+                    answer(request.number)
     except TestbedError as error:
-        answer(error=str(error))
+        answer(_START, error=str(error))
         return error.exit_status
     except BrokenPipeError:
         # The script has ended before it had its answer.
         return 0
     return 0
-
-
-def _done(links: DocsisLinks, line: str) -> dict[str, Any]:
-    """Does what a request asks, and returns the answer.
-
-    Raises:
-        TestbedError: It cannot be done, or is no request.
-    """
-    try:
-        request = json.loads(line)
-        if request.pop("do") == "remove":
-            links.remove(int(request["number"]))
-            return {}
-        wanted = Wanted(**request)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise TestbedError(f"the request of a link is none: {error}") from None
-    return {"number": links.add(wanted)}
 
 
 if __name__ == "__main__":

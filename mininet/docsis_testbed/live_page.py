@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from docsis_testbed.endings import said
+from docsis_testbed.endings import end, said
 from docsis_testbed.session import wait_until_ready
 
 _READY: Final = "ready: "
@@ -19,7 +19,7 @@ _END_SECONDS: Final = 5.0
 
 @contextmanager
 def live_page(log: Path, port: int, *, only_show: bool = False) -> Iterator[str]:
-    """In the block the page is served; it looks for the controller by itself, again and again.
+    """Serves the page within the block; it looks for the controller by itself, again and again.
 
     Args:
         log: File for what it prints.
@@ -49,11 +49,6 @@ def live_page(log: Path, port: int, *, only_show: bool = False) -> Iterator[str]
         (line,) = [line for line in said(log, 0).splitlines() if line.startswith(_READY)]
         yield line.removeprefix(_READY)
     finally:
-        process.terminate()
-        try:
-            process.wait(_END_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        end(process, _END_SECONDS)
         if process.stdin is not None:
             process.stdin.close()

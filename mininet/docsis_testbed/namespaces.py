@@ -42,7 +42,7 @@ def made_with(namespace: int, kind: int, make: Callable[[], T]) -> T:
     Args:
         namespace: A descriptor of it. Of a PID namespace, processes that are started are in it.
         kind: CLONE_NEWNET or CLONE_NEWPID.
-        make: What is called.
+        make: Function that is called.
 
     Raises:
         OSError: the namespace cannot be entered, or `make` raised it.
@@ -55,7 +55,7 @@ def made_apart(kind: int, make: Callable[[], T]) -> T:
 
     Args:
         kind: CLONE_NEWNET or CLONE_NEWPID.
-        make: What is called.
+        make: Function that is called.
 
     Raises:
         OSError: there is no new namespace to be had, or `make` raised it.

@@ -157,7 +157,7 @@ def set_neighbours(name: str, addresses: Mapping[str, str]) -> None:
 
 @dataclass(frozen=True)
 class TcpMetrics:
-    """How TCP works towards a network, as its route has it.
+    """Settings of TCP towards a network, as its route has them.
 
     Attributes:
         initial_window: Segments; the kernel's own where None.
@@ -172,7 +172,7 @@ class TcpMetrics:
     least_timeout_ms: int | None = None
 
     def as_route(self) -> dict[str, int]:
-        """Those that are not the kernel's own, as a route's metrics."""
+        """The settings that are not the kernel's own, as a route's metrics."""
         return {
             **({} if self.initial_window is None else {"initcwnd": self.initial_window}),
             **({"quickack": 1} if self.every_segment else {}),

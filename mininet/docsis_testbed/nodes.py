@@ -21,7 +21,7 @@ from typing import Any, Final, Protocol
 from docsis_control.ports import CPU_PORT, RF_PORT
 from docsis_testbed import netlink
 from docsis_testbed.addresses import socket_of, thrift_port
-from docsis_testbed.endings import how, last_words
+from docsis_testbed.endings import end, how, last_words
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.mininet_package import Host, Node, Switch
 from docsis_testbed.namespaces import made_in
@@ -30,6 +30,9 @@ from docsis_testbed.realtime import SWITCH_PRIORITY, real_time
 
 READY_SECONDS = 20.0
 """How long a switch may take until its P4Runtime server answers."""
+
+_END_SECONDS = 5.0
+"""Time that a switch gets to empty its queues and to write what it records."""
 
 _HOST_SETTINGS = {
     # Neighbour discovery and router solicitations would be in the idle baseline.
@@ -243,13 +246,8 @@ class P4Switch(RunNode, Switch):  # type: ignore[misc]
         """End the program, which gets the time to empty its queues and to write what it records."""
         # First: from now on nobody expects it to run.
         process, self.process = self.process, None
-        if process is not None and process.poll() is None:
-            process.terminate()
-            try:
-                process.wait(timeout=5)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        if process is not None:
+            end(process, _END_SECONDS)
 
     def stop(self, deleteIntfs: bool = True) -> None:  # Mininet's name
         """End the program, then what Mininet does."""

@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -32,10 +33,10 @@ FOLDER: Final = "commands"
 MOST_COMMANDS: Final = 32
 MOST_WORDS: Final = 256
 MOST_CHARACTERS: Final = 8_192
-"""Of one command."""
+"""Most characters of one command."""
 
 MOST_OUTPUT: Final = 16 << 20
-"""Bytes that are kept of what one command prints."""
+"""Bytes of a command's output that are kept."""
 
 _CHUNK: Final = 1 << 16
 _END_SECONDS: Final = 5.0
@@ -58,17 +59,17 @@ class OwnCommand:
 
     @property
     def told(self) -> str:
-        """What it is called in messages."""
+        """Its name in messages."""
         return readable(f"{self.host}: {shlex.join(self.words)}")
 
 
 @dataclass(frozen=True)
 class Done:
-    """What became of a command.
+    """The outcome of a command.
 
     Attributes:
-        command: It.
-        log: What it printed, up to MOST_OUTPUT bytes.
+        command: The command.
+        log: File with its output, up to MOST_OUTPUT bytes.
         ended: How it ended, in words.
         cut: Whether it printed more than was kept.
     """
@@ -84,7 +85,7 @@ class Done:
 
     @property
     def words(self) -> str:
-        """How it ended, and whether something of its output is missing."""
+        """Its end in words, and whether something of its output is missing."""
         return f"{self.ended}{f'; the log has {MOST_OUTPUT >> 20} MiB of it' if self.cut else ''}"
 
 
@@ -114,7 +115,7 @@ def check(commands: Sequence[OwnCommand], topology: Topology, option: str = "--c
     Args:
         commands: All of them.
         topology: Has the hosts and servers.
-        option: Where they come from, for messages.
+        option: Option that the commands come from, for messages.
 
     Raises:
         TestbedError: There are too many, a host is not there, or a program is not.
@@ -154,12 +155,12 @@ def commands_running(
     """Runs commands within the block; those that have not ended by then are ended.
 
     Args:
-        testbed: Started.
-        commands: Checked.
+        testbed: The testbed, which has been started.
+        commands: Commands that `check` accepts.
         folder: Gets NUMBER-HOST.log for each; made where there are any.
 
     Yields:
-        An empty list, which says what became of each once the block has ended.
+        An empty list, which has the outcome of each once the block has ended.
 
     Raises:
         TestbedError: The folder cannot be made, or a log in it.
@@ -185,8 +186,15 @@ def commands_running(
         yield done
     finally:
         over.set()
+        settled = time.monotonic() + _END_SECONDS
         for runner in runners:
-            runner.end()
+            runner.ask_to_end(settled)
+        ended = time.monotonic() + _END_SECONDS
+        for runner in runners:
+            runner.kill_late(ended)
+        read = time.monotonic() + _END_SECONDS
+        for runner in runners:
+            runner.thread.join(_until(read))
         done += [runner.done() for runner in runners]
 
 
@@ -210,6 +218,7 @@ class _Runner:
         self._process: subprocess.Popen[bytes] | None = None
         self._failed = ""
         self._cut = False
+        self._unwritten = ""
         self._asked = False
         # A program that the command left behind may hold the pipe open until the run is over.
         self.thread = threading.Thread(target=self._run, daemon=True)
@@ -241,30 +250,36 @@ class _Runner:
         room = MOST_OUTPUT
         with self._log.open("wb", buffering=0) as output:
             while data := os.read(printed.fileno(), _CHUNK):
-                # More is read all the same, so that the command does not wait for room in its pipe.
+                # Output beyond the bound is read, too: a command never waits for room in its pipe.
                 kept, room = data[:room], max(0, room - len(data))
-                self._cut = self._cut or len(kept) < len(data)
-                output.write(kept)
+                self._cut = self._cut or (len(kept) < len(data) and not self._unwritten)
+                try:
+                    output.write(kept)
+                except OSError as error:
+                    self._unwritten, room = error.strerror or str(error), 0
 
-    def end(self) -> None:
-        """Ends the command with all that it has started; it gets SIGTERM first."""
-        # One that is being started right now is there a moment later.
-        self._settled.wait(_END_SECONDS)
+    def ask_to_end(self, deadline: float) -> None:
+        """Sends SIGTERM to the command and all that it has started, unless it has ended."""
+        # A command that is being started right now is there a moment later.
+        self._settled.wait(_until(deadline))
+        process = self._process
+        if process is not None and process.poll() is None:
+            self._asked = True
+            _signal(process, signal.SIGTERM)
+
+    def kill_late(self, deadline: float) -> None:
+        """Waits until the command has ended; at the deadline it gets SIGKILL."""
         process = self._process
         if process is None:
             return
-        if process.poll() is None:
-            self._asked = True
-            _signal(process, signal.SIGTERM)
-            try:
-                process.wait(_END_SECONDS)
-            except subprocess.TimeoutExpired:
-                _signal(process, signal.SIGKILL)
-                process.wait()
-        self.thread.join(_END_SECONDS)
+        try:
+            process.wait(_until(deadline))
+        except subprocess.TimeoutExpired:
+            _signal(process, signal.SIGKILL)
+            process.wait()
 
     def done(self) -> Done:
-        """What became of it."""
+        """Returns its outcome."""
         if self._failed:
             ended = self._failed
         elif self._process is None:
@@ -273,7 +288,14 @@ class _Runner:
             ended = "was ended with the run"
         else:
             ended = how(self._process.returncode)
+        if self._unwritten:
+            ended = f"{ended}; its log ends early ({self._unwritten})"
         return Done(self._command, self._log, ended, self._cut)
+
+
+def _until(deadline: float) -> float:
+    """Seconds from now to a time of time.monotonic(); 0 when it has passed."""
+    return max(0.0, deadline - time.monotonic())
 
 
 def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:

@@ -9,6 +9,7 @@ import socket
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from docsis_control.bmv2 import client as bmv2
 from docsis_control.bmv2.approximation import too_fast
@@ -44,6 +45,11 @@ BMV2_TOOLS = ("simple_switch_grpc", bmv2.PROGRAM)
 
 _PROBE = ("d4probe1", "d4probe2")
 """Names of the interfaces made in a namespace of their own to try the kernel."""
+
+USE_EMBEDDED: Final = (
+    "use the embedded switch (--target embedded, which is the default; with make TARGET=embedded)"
+)
+"""Advice for users of another target, whichever way they chose it."""
 
 
 def check_root() -> None:
@@ -114,8 +120,8 @@ def check_port_free(
 
     Args:
         address: host:port.
-        what: What is to listen there, for the message.
-        otherwise: What to do where the other cannot be ended.
+        what: Name of the program that is to listen there, for the message.
+        otherwise: Advice for the case that the other program cannot be ended.
     """
     host, port = address.rsplit(":", 1)
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
@@ -152,9 +158,9 @@ def check_target(target: str) -> None:
         missing = [tool for tool in BMV2_TOOLS if shutil.which(tool) is None]
         if missing:
             raise TestbedError(
-                f"TARGET=bmv2: {' and '.join(missing)} {'are' if missing[1:] else 'is'} not on "
+                f"target bmv2: {' and '.join(missing)} {'are' if missing[1:] else 'is'} not on "
                 "PATH; install BMv2 (the package p4lang-bmv2 of p4lang's repositories, which "
-                "BMv2's README names), or use TARGET=embedded"
+                f"BMv2's README names), or {USE_EMBEDDED}"
             )
 
 
@@ -167,20 +173,21 @@ def check_queue_managers(target: str, *choices: Preset | QueueManagement | None)
         if management.flow_queues is not None:
             raise TestbedError(
                 f"queue manager {name_of(management)}: the target {target} has no flow queues: "
-                f"{NO_FLOW_QUEUES}"
+                f"{NO_FLOW_QUEUES}; choose another queue manager, or {USE_EMBEDDED}"
             )
         law = management.law(granted=False)
         if law is not None and law.own:
             raise TestbedError(
                 f"queue manager {name_of(management)}: the target {target} has no registers in "
-                f"P4Runtime, and its law needs {', '.join(law.own)}"
+                f"P4Runtime, and its law needs {', '.join(law.own)}; choose another queue "
+                f"manager, or {USE_EMBEDDED}"
             )
 
 
 def check_rates(target: str, topology: Topology, direction: Direction) -> None:
     """Refuse to go on with service flows, loaded that way, that are faster than the target."""
     if target == "bmv2" and (words := too_fast(topology, direction)):
-        raise TestbedError(f"TARGET=bmv2: {words}; choose another tier, or TARGET=embedded")
+        raise TestbedError(f"target bmv2: {words}; choose another tier, or {USE_EMBEDDED}")
 
 
 def check_channels(target: str, topology: Topology) -> None:
@@ -188,10 +195,10 @@ def check_channels(target: str, topology: Topology) -> None:
     if target == "embedded":
         return
     for node in topology.nodes:
-        if node.link is not None:
+        if node.link is not None and node.link.impairs:
             raise TestbedError(
                 f"topology {topology.name}: {node.name}.link has loss or jitter, and the ports of "
-                f"the target {target} have neither; leave it out, or use TARGET=embedded"
+                f"the target {target} have neither; leave it out, or {USE_EMBEDDED}"
             )
     if topology.shares_downstream:
         raise TestbedError(f"topology {topology.name}: the target {target} {NO_SHARED_QUEUE}")

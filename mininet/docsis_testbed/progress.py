@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a run is, for people who wait."""
+"""Progress of a run, for people who wait."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much of a second the kernel leaves to programs under SCHED_RR.
+"""The share of a second that the kernel leaves to programs under SCHED_RR.
 
 Linux stops all of them on a processor that they have had for 95% of a second, up to 50 ms long
 (`kernel.sched_rt_runtime_us`, sched(7)). Two switches at 200 Mbit/s with their hosts come that far
@@ -95,7 +95,7 @@ def put_back(of: Sequence[Setting], before: Mapping[str, int]) -> list[str]:
 
     Args:
         of: This machine's settings. Nothing else is written, whatever `before` names.
-        before: What `wanted` has returned.
+        before: The values that `wanted` has returned.
 
     Returns:
         The files of those that were changed.

@@ -38,10 +38,10 @@ class State:
     """The things that a run has made and not yet removed, and that no namespace of its takes along.
 
     Attributes:
-        command: What the user started, for messages.
+        command: Command that the user started, for messages.
         network_namespace: The device and inode of the one in which it was started.
-        interfaces: Those that it made there.
-        real_time_us: What settings of real time were before the run raised them, by their file.
+        interfaces: Interfaces that it made there.
+        real_time_us: Settings of real time before the run raised them, by their file.
     """
 
     command: str

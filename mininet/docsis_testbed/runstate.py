@@ -49,8 +49,8 @@ class RunState:
     """The state of a run on the machine.
 
     Args:
-        folder: Where it is recorded.
-        command: What the user started, for messages.
+        folder: Folder of its record.
+        command: Command that the user started, for messages.
         lock: Descriptor of the lock.
 
     Raises:
@@ -77,6 +77,25 @@ class RunState:
     ) -> subprocess.Popen[Any]:
         """Start a program that ends with the run; see `Lifetime.spawn`."""
         return self._lifetime.spawn(command, end_signal=end_signal, **options)
+
+    def spawn_logged(
+        self, command: Sequence[str], log: Path, *, append: bool = False
+    ) -> subprocess.Popen[bytes]:
+        """Start a program in a session of its own, without input; it ends with the run.
+
+        Args:
+            command: The program and its arguments, without a shell.
+            log: File for its output and its errors.
+            append: Keep what is there.
+        """
+        with log.open("ab" if append else "wb") as output:
+            return self.spawn(
+                list(command),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
 
     def mount_proc(self, pid: int) -> None:
         """Give a process with mounts of its own the run's /proc; see `Lifetime.mount_proc`."""
@@ -122,8 +141,8 @@ def recorded_run(command: str, folder: Path = RUN_STATE) -> Iterator[RunState]:
     """The machine for one run of ours at a time; nothing of it is there afterwards.
 
     Args:
-        command: What the user started, for messages.
-        folder: Where the record and the lock are.
+        command: Command that the user started, for messages.
+        folder: Folder of the record and the lock.
 
     Raises:
         TestbedError: another run of ours is there, or this one was killed from outside.
@@ -204,7 +223,7 @@ def stop(folder: Path = RUN_STATE, grace: float = STOP_SECONDS) -> list[str]:
     """End the run of ours, which cleans up itself, and remove what a killed one has left.
 
     Args:
-        folder: Where runs are recorded.
+        folder: Folder in which runs are recorded.
         grace: Seconds that a run may take to clean up; then it is killed.
 
     Returns:

@@ -34,10 +34,10 @@ _DEATH_SECONDS: Final = 0.5
 
 
 class Controlled(Protocol):
-    """What the controller needs of what it controls.
+    """A system that a controller controls.
 
     Attributes:
-        topology: What was built.
+        topology: Its topology.
         target: Name of the switch target.
         logs: Folder that gets its log.
     """
@@ -56,8 +56,8 @@ class ControllerProgram:
     """The controller, which can be started again.
 
     Attributes:
-        process: It, once started.
-        log: What it prints.
+        process: The controller's process, once started.
+        log: File with its output.
     """
 
     def __init__(
@@ -71,16 +71,16 @@ class ControllerProgram:
         metrics_port: int | None = None,
         addresses: Mapping[str, str] | None = None,
     ) -> None:
-        """For running switches; see `start_controller`.
+        """Prepares the controller of running switches; `start` starts it.
 
         Args:
             testbed: Running switches.
             topology_file: The topology as resolved, tier included.
             record: Folder that gets its statistics and samples at its end.
             upstream: Queue management of the upstream service flows.
-            downstream: That of the downstream ones; None where they keep what is configured.
+            downstream: Queue management of the downstream ones; None keeps what is configured.
             metrics_port: TCP port on the loopback interface for Prometheus, or None.
-            addresses: Where it finds the switches, by name; where they are unless given.
+            addresses: Addresses at which it finds the switches, by name; their own unless given.
         """
         self.process: subprocess.Popen[bytes] | None = None
         self.log = testbed.logs / "controller.log"
@@ -114,41 +114,16 @@ class ControllerProgram:
         assert self.process is not None, "started"
         wait_until_ready(self.process, "the controller", self.log, self._log_start)
 
+    def started(self) -> subprocess.Popen[bytes]:
+        """Starts it, waits until it has provisioned both devices, and returns its process.
 
-def start_controller(
-    testbed: Testbed,
-    topology_file: Path,
-    record: Path,
-    *,
-    upstream: Preset | QueueManagement = Preset.DOCSIS_PIE,
-    downstream: Preset | QueueManagement | None = None,
-    metrics_port: int | None = None,
-) -> subprocess.Popen[bytes]:
-    """Start the controller and wait until it has provisioned both devices.
-
-    Args:
-        testbed: Running switches.
-        topology_file: The topology as resolved, tier included.
-        record: Folder that gets its statistics and samples at its end.
-        upstream: Queue management of the upstream service flows.
-        downstream: That of the downstream ones; None where they keep what is configured.
-        metrics_port: TCP port on the loopback interface for Prometheus, or None.
-
-    Raises:
-        TestbedError: it ended, or took too long.
-    """
-    controller = ControllerProgram(
-        testbed,
-        topology_file,
-        record,
-        upstream=upstream,
-        downstream=downstream,
-        metrics_port=metrics_port,
-    )
-    controller.start()
-    controller.wait_ready()
-    assert controller.process is not None, "started"
-    return controller.process
+        Raises:
+            TestbedError: It ended, or took too long.
+        """
+        self.start()
+        self.wait_ready()
+        assert self.process is not None
+        return self.process
 
 
 def _address_arguments(testbed: Controlled, others: Mapping[str, str]) -> Iterator[str]:
@@ -166,7 +141,7 @@ def _thrift_arguments(testbed: Controlled) -> Iterator[str]:
 
 
 def controller_argument(choice: Preset | QueueManagement, file: Path) -> str:
-    """How the controller is told: by a preset's name, or a file, which is written."""
+    """Returns the controller's argument: a preset's name, or a file, which is written."""
     management = resolve(choice)
     preset = preset_of(management)
     if preset is not None:
@@ -182,8 +157,8 @@ def wait_until_ready(
 
     Args:
         process: The program.
-        what: What it is, for messages.
-        log: Where it prints.
+        what: Name of the process, for messages.
+        log: File with its output.
         since: Bytes of the log that are not its.
 
     Raises:
@@ -211,7 +186,7 @@ class Session:
         progress: Told how far the run is.
         controller: The controller's process.
         started: When the run began, by CLOCK_MONOTONIC in seconds.
-        phase: What is happening.
+        phase: The phase of the run.
     """
 
     testbed: Testbed
@@ -231,11 +206,11 @@ class Session:
         return self.testbed.launch(node, command, self.folder / name)
 
     def watch(self, what: str, process: subprocess.Popen[bytes], log: Path) -> None:
-        """From now on the run fails when this process ends."""
+        """Makes the run fail, from now on, when this process ends."""
         self._watched.append((what, process, log))
 
     def let_end(self, *processes: subprocess.Popen[bytes]) -> None:
-        """From now on these processes may end."""
+        """Lets these processes end from now on."""
         self._watched = [w for w in self._watched if w[1] not in processes]
 
     def check(self, phase: str) -> None:
@@ -324,13 +299,13 @@ def running_session(
     taps: Taps = NO_TAPS,
     seed: int = 0,
 ) -> Iterator[Session]:
-    """From an empty machine to a provisioned system, and back at the end of the block.
+    """Builds and provisions a system on an empty machine, and removes it at the end of the block.
 
     Args:
-        topology: What to build.
+        topology: Topology to build.
         topology_file: The same as a file, for the controller.
         upstream: Queue management of the upstream service flows.
-        downstream: That of the downstream ones; None where they keep what is configured.
+        downstream: Queue management of the downstream ones; None keeps what is configured.
         target: Name of the switch target.
         run: Records what is made.
         folder: Gets the raw files, controller/ with its record, and queue managements that
@@ -340,7 +315,7 @@ def running_session(
         static_arp: Fill the ARP tables of hosts and servers with each other's addresses
             instead of letting them ask.
         recordings: Folder in which the embedded switches record what they are given, or None.
-        taps: What the embedded switches write of packets.
+        taps: Files of packets that the embedded switches write.
         seed: Seed of what the embedded switches draw; other targets have none.
 
     Raises:
@@ -361,14 +336,14 @@ def running_session(
                 seed=seed if target == "embedded" else 0,
             )
         )
-        controller = start_controller(
+        controller = ControllerProgram(
             testbed,
             topology_file,
             folder / "controller",
             upstream=upstream,
             downstream=downstream,
             metrics_port=metrics_port,
-        )
+        ).started()
         session = Session(testbed, folder, progress, controller, time.monotonic())
         session.watch("the controller", controller, testbed.logs / "controller.log")
         for name in (topology.cable_modem.name, topology.cmts.name):

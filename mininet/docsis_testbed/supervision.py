@@ -31,7 +31,7 @@ class Program(Protocol):
 
     Attributes:
         process: The process; None while nobody expects it to run.
-        log: What it prints.
+        log: File with its output.
     """
 
     process: subprocess.Popen[Any] | None
@@ -109,10 +109,10 @@ class _Watch:
 def supervised(
     programs: Sequence[tuple[str, Program]], tell: Tell, *, restart: bool = True
 ) -> Iterator[None]:
-    """In the block, deaths are told, and what died is started again.
+    """Reports deaths within the block, and starts again what died.
 
     Args:
-        programs: What they are, for messages, and the programs.
+        programs: The programs, each with its name for messages.
         tell: Called, from other threads, with sentences.
         restart: Start them again.
     """

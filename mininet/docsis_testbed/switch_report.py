@@ -47,7 +47,7 @@ def finish(process: subprocess.Popen[str], differs: int = 0) -> dict[str, Any]:
     """The report of a sub-command that was started.
 
     Args:
-        process: What `start` gave.
+        process: The process that `start` returned.
         differs: An exit status with which there is a report, too.
 
     Raises:

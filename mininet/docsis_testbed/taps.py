@@ -30,7 +30,7 @@ class Taps:
         """The arguments of a device's program; none where another program runs the device.
 
         Args:
-            topology: What is built: with upstream channels the modems' program runs both devices.
+            topology: Topology that is built; with upstream channels one program runs both devices.
             device: The device.
         """
         devices = [device]

@@ -41,11 +41,11 @@ class Testbed:
     """Hosts, servers, modem and CMTS of a topology, without a pipeline yet.
 
     Attributes:
-        topology: What was built.
+        topology: The topology that was built.
         target: Name of the switch target.
         net: The Mininet object, for its command line.
         recordings: Folder in which the embedded switches record what they are given, or None.
-        taps: What the embedded switches write of packets.
+        taps: Files of packets that the embedded switches write.
         seed: Seed of what the embedded switches draw: what links lose, and by how much they jitter.
     """
 
@@ -175,14 +175,7 @@ class Testbed:
             log: File for what it prints.
             append: Keep what is there.
         """
-        with log.open("ab" if append else "wb") as output:
-            return self._run.spawn(
-                list(command),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+        return self._run.spawn_logged(command, log, append=append)
 
     def stop(self) -> None:
         """End every process and remove every interface of this testbed."""

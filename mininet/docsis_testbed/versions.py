@@ -17,11 +17,14 @@ from docsis_testbed.paths import P4_MANIFEST, ROOT, switch_binary
 UNKNOWN: Final = "unknown"
 """Stands for a version that cannot be told."""
 
+_SECONDS: Final = 10.0
+"""Longest time that a program may take to tell its version."""
+
 _VERSION = re.compile(r"\d+\.\d+[\w.\-+]*")
 
 
 def collect(target: str) -> dict[str, str]:
-    """Version by program. What cannot be told is "unknown"."""
+    """Returns the version of each program; one that cannot be told is "unknown"."""
     versions = {
         "docsis-p4": package("docsis-p4"),
         "source": _source(),
@@ -59,7 +62,7 @@ def package(name: str) -> str:
 def _said(command: Sequence[str]) -> str:
     try:
         result = subprocess.run(
-            list(command), capture_output=True, text=True, check=False, timeout=10
+            list(command), capture_output=True, text=True, check=False, timeout=_SECONDS
         )
     except (OSError, subprocess.TimeoutExpired):
         return UNKNOWN
@@ -68,17 +71,18 @@ def _said(command: Sequence[str]) -> str:
 
 
 def _source() -> str:
-    # Whatever repository is around installed packages, or further up, it is another project's.
+    # A repository around installed packages, or further up, is another project's.
     if INSTALLED or not (ROOT / ".git").exists():
         return UNKNOWN
     try:
         result = subprocess.run(
             ["git", "-C", str(ROOT), "describe", "--always", "--dirty"],
+            timeout=_SECONDS,
             capture_output=True,
             text=True,
             check=False,
         )
-    except OSError:
+    except (OSError, subprocess.TimeoutExpired):
         return UNKNOWN
     return result.stdout.strip() or UNKNOWN
 

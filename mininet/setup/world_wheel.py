@@ -35,7 +35,7 @@ def pack(library: Path, folder: Path) -> Path:
     """Write the wheel.
 
     Args:
-        library: What cargo built.
+        library: The library that cargo built.
         folder: Gets the wheel; is made where it is missing.
 
     Returns:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When a test that needs a clock may be skipped: where this machine itself is late, measured.
+"""Skips of tests that need a clock: only where this machine itself was late, as measured.
 
 Such tests are marked `clock`. There are at most five in the whole project (test_late_machine.py):
 what virtual time can show is tested there.

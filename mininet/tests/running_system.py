@@ -17,7 +17,7 @@ from docsis_control.queue_managers.names import Preset
 from docsis_control.topology import Topology
 from docsis_control.topology.document import write_topology
 from docsis_testbed.runstate import recorded_run
-from docsis_testbed.session import start_controller
+from docsis_testbed.session import ControllerProgram
 from docsis_testbed.testbed import Testbed, running_testbed
 
 PROGRAM = Path(sys.executable).with_name("docsis-p4")
@@ -28,10 +28,10 @@ class Running:
     """A system under way.
 
     Attributes:
-        topology: What was built.
+        topology: The topology that was built.
         testbed: Its nodes.
         controller: Its controller's process id.
-        folder: Where its logs are.
+        folder: Folder of its logs.
     """
 
     topology: Topology
@@ -82,11 +82,11 @@ def running_system(
             topology, target="embedded", run=run, logs=folder, static_arp=static_arp
         ) as testbed,
     ):
-        controller = start_controller(
+        controller = ControllerProgram(
             testbed,
             topology_file,
             folder / "controller",
             upstream=Preset.DOCSIS_PIE,
             metrics_port=metrics_port,
-        )
+        ).started()
         yield Running(topology, testbed, controller.pid, folder)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import time
 from collections.abc import Callable
@@ -46,6 +47,14 @@ def played(
     return done
 
 
+def runs(pid: int) -> bool:
+    """Whether there is such a process, and it is more than a zombie."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
 def test_output_is_kept_with_names_as_addresses(tmp_path: Path) -> None:
     log = tmp_path / "1-cpe1.log"
     words = ("sh", "-c", 'echo "$@"; echo told >&2; exit 3', "sh", "server1", "a  b", "$HOME")
@@ -77,8 +86,11 @@ def test_what_has_not_ended_is_ended_with_all_that_it_started(
     )
     assert one.words == "was ended with the run"
     assert late.words == "was not started: the run was over before"
-    for pid in map(int, log.read_text().split()):
-        assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == "zombie"
+    # The kernel takes a moment to end what was killed.
+    deadline = time.monotonic() + 60
+    while left := [pid for pid in map(int, log.read_text().split()) if runs(pid)]:
+        assert time.monotonic() < deadline, left
+        time.sleep(0.01)
 
 
 def test_more_output_than_is_kept_is_cut_and_told(
@@ -101,3 +113,30 @@ def test_a_program_that_does_not_start_is_told(tmp_path: Path) -> None:
 def test_without_commands_there_is_no_folder(tmp_path: Path) -> None:
     assert played(tmp_path / "none") == []
     assert not (tmp_path / "none").exists()
+
+
+def test_all_commands_are_asked_to_end_before_one_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[signal.Signals] = []
+    really = own_commands._signal
+
+    def recorded(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+        sent.append(number)
+        really(process, number)
+
+    monkeypatch.setattr(own_commands, "_signal", recorded)
+    monkeypatch.setattr(own_commands, "_END_SECONDS", 0.5)
+    stubborn = OwnCommand("cpe1", ("sh", "-c", "trap '' TERM; echo on; sleep 1000; sleep 1000"))
+    logs = [tmp_path / f"{number}-cpe1.log" for number in (1, 2, 3)]
+    done = played(tmp_path, *[stubborn] * 3, until=lambda: all(map(Path.read_text, logs)))
+    assert [one.words for one in done] == ["was ended with the run"] * 3
+    assert sent == [signal.SIGTERM] * 3 + [signal.SIGKILL] * 3
+
+
+def test_a_log_that_cannot_be_written_is_told_and_the_command_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "1-cpe1.log").symlink_to("/dev/full")
+    marker = tmp_path / "marker"
+    script = f"head -c 300000 /dev/zero; touch {marker}"
+    [one] = played(tmp_path, OwnCommand("cpe1", ("sh", "-c", script)), until=marker.exists)
+    assert one.words.endswith("; its log ends early (No space left on device)")

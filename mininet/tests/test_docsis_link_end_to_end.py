@@ -82,6 +82,23 @@ net.stop()
 """
 )
 
+DEAD: Final = (
+    HEAD
+    + """
+from docsis_link.server import shared
+
+home, street, office = (net.addHost(name) for name in ("home", "street", "office"))
+for other in (street, office):
+    net.addLink(home, other, cls=DocsisLink)
+net.start()
+program = shared()._program
+program.kill()
+program.wait()
+net.stop()
+print("stopped", [host.shell for host in net.hosts])
+"""
+)
+
 
 @pytest.fixture(autouse=True)
 def _nothing_is_left() -> Iterator[None]:
@@ -122,7 +139,7 @@ def start(folder: Path, script: str) -> subprocess.Popen[str]:
 
 
 def said(script: subprocess.Popen[str], line: str = "") -> tuple[str, str]:
-    """What a script prints to its end, after it was given a line."""
+    """Returns the rest of a script's output, after it was given a line."""
     output, errors = script.communicate(line, timeout=180)
     assert script.returncode == 0, errors
     return output, errors
@@ -153,6 +170,12 @@ def test_a_killed_script_leaves_nothing(tmp_path: Path) -> None:
     assert any(name.startswith("d4m2") for name in _left())
     script.send_signal(signal.SIGKILL)
     script.communicate(timeout=30)
+
+
+def test_a_network_stops_though_the_links_program_has_died(tmp_path: Path) -> None:
+    output, errors = said(start(tmp_path, DEAD))
+    assert output == "stopped [None, None, None]\n"
+    assert "docsis_link: the program of the DOCSIS links has ended" in errors
 
 
 def test_what_cannot_be_is_refused_in_a_sentence(tmp_path: Path) -> None:

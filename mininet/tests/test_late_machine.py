@@ -22,7 +22,7 @@ FOLDERS = ("cli", "control_plane", "experiments", "mininet", "ptf_tests")
 
 
 class Beside:
-    """In the place of the process that measures the machine: it has found this already."""
+    """Stands in for the process that measures the machine: it has found this already."""
 
     def __init__(self, p99_ms: float, stalls_ns: tuple[int, ...] = ()) -> None:
         most = max(stalls_ns, default=9_000_000)

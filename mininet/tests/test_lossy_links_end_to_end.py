@@ -43,7 +43,7 @@ def test_links_lose_and_jitter_as_asked_for(tmp_path: Path) -> None:
     replies = int(received[1])
     # 81% of 500 come back; the deviation is 8.8, and six of it are left to chance once in 1e9 runs.
     assert abs(replies - 0.81 * PACKETS) <= 6 * 8.8
-    # What the machine adds is not known; what the link adds is 2 ms each way on average.
+    # The link adds 2 ms each way on average; how much the machine adds is not known.
     assert float(average[1]) >= server.round_trip_time / 1e6 + 4 - 0.5
     [link] = cmts["links"]
     assert (link["name"], link["loss_ppm"], link["jitter_ms"]) == (server.name, 100_000, 4.0)

@@ -100,6 +100,10 @@ def test_a_file_has_lists_of_words(tmp_path: Path) -> None:
         ("{host: cpe1, run: [[a]]}", r"commands\.0\.run: "),
         ("{host: cpe1}", r"commands\.0\.run: "),
         ("{host: cpe1, run: [a], start: 5}", r"commands\.0\.start: 5 has no unit"),
+        (
+            "{host: cpe1, run: [a], start: 86401 s}",
+            r"commands\.0\.start: a command must start within",
+        ),
         ("{host: cpe1, run: [a], shell: true}", r"commands\.0\.shell: unknown key"),
     ],
 )

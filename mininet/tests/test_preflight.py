@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from docsis_control.queue_managers.names import Preset
 from docsis_control.topology.loader import load_topology
 from docsis_control.topology.models import Link
 from docsis_testbed import preflight
@@ -121,6 +122,19 @@ def test_loss_and_jitter_are_refused_where_ports_have_none() -> None:
     preflight.check_channels("embedded", topology)
     with pytest.raises(TestbedError, match=r"^topology residential: server1\.link has loss or jit"):
         preflight.check_channels("bmv2", topology)
+    perfect = first.model_copy(update={"link": Link.model_validate({"loss": "0 %"})})
+    topology = topology.model_copy(update={"servers": (perfect, *others)})
+    preflight.check_channels("bmv2", topology)
+
+
+def test_refusals_of_bmv2_say_how_to_choose_the_embedded_switch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    with pytest.raises(TestbedError, match="--target embedded.*with make TARGET=embedded"):
+        preflight.check_target("bmv2")
+    with pytest.raises(TestbedError, match="choose another queue manager, or use the embedded"):
+        preflight.check_queue_managers("bmv2", Preset.SFQ)
 
 
 def test_interfaces_of_a_topology() -> None:

@@ -64,12 +64,12 @@ class Run:
     """A run of another process.
 
     Attributes:
-        owner: That process.
+        owner: The process that owns it.
         keeper: The process id of its keeper.
-        init: That of the first process of its PID namespace.
+        init: First process of its PID namespace.
         members: All that is in the namespace.
-        interfaces: What it has made in the caller's network namespace.
-        folder: Where it is recorded.
+        interfaces: Interfaces that it has made in the caller's network namespace.
+        folder: Folder of its record.
     """
 
     owner: subprocess.Popen[str]
@@ -419,7 +419,7 @@ def test_everything_started_is_ended_and_more_can_be(
             first = run.spawn(SLEEPER, stdout=subprocess.PIPE, text=True)
             assert first.stdout is not None
             assert first.stdout.readline() == "up\n"
-            # What a user leaves in the background of a host.
+            # This is a program that a user leaves in the background of a host.
             daemon = run.spawn(["sh", "-c", "setsid sleep 600 >&- 2>&- & echo up"],
                                stdout=subprocess.PIPE, text=True)  # fmt: skip
             assert daemon.stdout is not None

@@ -35,7 +35,7 @@ QOS = "1.3.6.1.4.1.4491.2.1.21.1"
 TOPOLOGY = load_topology(TOPOLOGIES / "two-tiers.yaml")
 DEPLOYMENT = deploy(TOPOLOGY, Preset.DOCSIS_PIE)
 IF_INDEX = {1: 2, 2: 3}
-"""By number of the modem."""
+"""The values by number of the modem."""
 
 PRIORITY_PORT, OTHER_PORT = 5060, 9000
 CLASSIFIER = {"upstream": 1, "downstream": 2}

@@ -25,7 +25,7 @@ class Test:
         module: The file it is in.
         name: Its class.
         about: The first line of its docstring.
-        needs: What a target must be able to do for it beyond forwarding.
+        needs: Abilities that it asks of a target beyond forwarding.
         long: Whether it takes long.
     """
 
@@ -40,12 +40,12 @@ class Test:
 
     @property
     def key(self) -> str:
-        """As PTF names it."""
+        """The name that PTF gives it."""
         return f"{self.module}.{self.name}"
 
     @property
     def groups(self) -> frozenset[str]:
-        """By which it can be selected beside its own name."""
+        """Groups by which it can be selected beside its own name."""
         return frozenset({self.module, *self.needs, *(["long"] if self.long else [])})
 
 

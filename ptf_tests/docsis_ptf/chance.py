@@ -24,12 +24,12 @@ def q4_28(probability: float) -> int:
 
 
 def binomial_error(probability: float, trials: int) -> float:
-    """How far a count may be from its expectation."""
+    """Returns how far a count may be from its expectation."""
     return NORMAL_QUANTILE * math.sqrt(trials * probability * (1 - probability))
 
 
 def variance_bounds(samples: int) -> tuple[float, float]:
-    """How far a sample's variance may be from the true one, as factors of that.
+    """Returns how far a sample's variance may be from the true one, as factors of that.
 
     For a variable that is about normal: chi-square's quantiles after Wilson and Hilferty.
     """
@@ -47,7 +47,7 @@ class Geometric:
 
     @property
     def distance(self) -> npt.NDArray[np.int64]:
-        """1 ... where nothing is left of the probability."""
+        """The distances from 1 to where nothing is left of the probability."""
         return np.arange(1, math.ceil(math.log(TAIL) / math.log1p(-self.drop)), dtype=np.int64)
 
     @property
@@ -57,7 +57,7 @@ class Geometric:
 
     @property
     def mean(self) -> float:
-        """In frames."""
+        """Mean of one distance, in frames."""
         return 1 / self.drop
 
     @property
@@ -67,7 +67,7 @@ class Geometric:
 
 
 def most_of(probability: float, trials: int) -> int:
-    """How many of independent, rare events there may be: more only once in 2000 samples.
+    """Returns how many independent, rare events there may be: more only once in 2000 samples.
 
     Exact: the binomial's distribution, summed up.
     """
@@ -92,7 +92,7 @@ class Evenly:
 
     @property
     def distance(self) -> npt.NDArray[np.int64]:
-        """1 ... the first at which a drop is certain."""
+        """The distances from 1 to the first at which a drop is certain."""
         return np.arange(1, len(self.probability) + 1, dtype=np.int64)
 
     @property
@@ -110,7 +110,7 @@ class Evenly:
 
     @property
     def mean(self) -> float:
-        """In frames."""
+        """Mean of one distance, in frames."""
         return float((self.distance * self.probability).sum())
 
     @property
@@ -127,7 +127,7 @@ class Uniform:
 
     @property
     def distance(self) -> npt.NDArray[np.int64]:
-        """1 ... longest."""
+        """The distances from 1 to the longest."""
         return np.arange(1, self.longest + 1, dtype=np.int64)
 
     @property
@@ -137,7 +137,7 @@ class Uniform:
 
     @property
     def mean(self) -> float:
-        """In frames."""
+        """Mean of one distance, in frames."""
         return (self.longest + 1) / 2
 
     @property

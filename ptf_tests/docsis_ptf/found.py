@@ -24,7 +24,7 @@ class Found:
         config: A p4.v1.ForwardingPipelineConfig, or None where the target had no program or does
             not tell.
         entities: Table entries, action profiles and multicast groups, in the order of writing.
-        unread: What could not be read, in the target's words.
+        unread: Failures to read something, in the target's words.
     """
 
     config: Any

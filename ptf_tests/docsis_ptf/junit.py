@@ -20,7 +20,7 @@ def document(judged: Iterable[Judged], *, target: str, taken: str) -> bytes:
 
     Args:
         judged: The requirements in the plan's order.
-        target: What was tested.
+        target: The tested target.
         taken: When, in ISO 8601.
     """
     everything = tuple(judged)

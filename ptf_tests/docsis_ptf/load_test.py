@@ -39,7 +39,7 @@ class Measured:
 
     @property
     def lasted_ns(self) -> int:
-        """From the first frame to the last."""
+        """Time from the first frame to the last."""
         return int(self.arrivals.time_ns[-1] - self.arrivals.time_ns[0])
 
     def only(self, chosen: npt.NDArray[np.bool_]) -> Measured:

@@ -28,7 +28,7 @@ class Head:
     """The head of the page, about the run.
 
     Attributes:
-        target: What was tested, as the tester called it.
+        target: The tested target, as the tester called it.
         taken: When the run began, in ISO 8601.
         selection: The words of the selection, or "all".
         programs: The programs' files by name, with their SHA-256.

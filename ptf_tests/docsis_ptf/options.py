@@ -27,7 +27,7 @@ class Options:
         device_id, election_id: P4Runtime's.
         seed: Seed of the tests' random numbers, and of a switch that takes one.
         programs: Folder with {cm,cmts}.json and {cm,cmts}.p4info.txtpb; p4src/build by default.
-        shaper: By what the traffic manager is configured (shapers.py).
+        shaper: Name of the way in which the traffic manager is configured (shapers.py).
         timeout: Seconds that an expected event may take.
         results: Folder for the logs and the verdicts; results/ptf/TARGET by default.
     """

@@ -31,7 +31,7 @@ class P4RuntimeTest(BaseTest):  # type: ignore[misc]  # PTF is untyped
     before the next begins, and those of `setUp` at the end.
 
     Attributes:
-        needs: What the target must be able to do beyond forwarding, as in profiles.py:
+        needs: Abilities that the target must have beyond forwarding, as in profiles.py:
             "registers", "shaping", "flow-queues", "packet-rate". They select tests as well, so
             that `^shaping` leaves such tests out; otherwise a target that cannot is found out by
             asking, and the test skipped.
@@ -72,7 +72,7 @@ class P4RuntimeTest(BaseTest):  # type: ignore[misc]  # PTF is untyped
         self.addCleanup(self.undo)
 
     def run(self, result: Any = None) -> None:
-        """As PTF, and the verdict is written down; without a target the run ends."""
+        """Runs the test as PTF does, and writes the verdict down; without a target the run ends."""
         recorder = Recorder(result)
         begun = time.monotonic()
         super().run(recorder)

@@ -34,10 +34,10 @@ class TestParams:
         frames: How many frames a statistical test may inject.
         timeout: Seconds that an expected event may take.
         election_id: Election id of the suite's P4Runtime client.
-        shaper: By what the traffic manager is configured: see shapers.py.
+        shaper: Name of the way in which the traffic manager is configured: see shapers.py.
         verdicts: File to which each test adds its verdict; none if empty.
-        profiles: What is known of what the target can do (profiles.py), each with why it cannot,
-            or nothing if it can. What is not there is asked for.
+        profiles: Known abilities of the target (profiles.py), each with the reason why it is
+            missing, or nothing if it is there. The suite asks for the others.
     """
 
     # Not a test case, whatever its name suggests to a test loader.
@@ -61,12 +61,12 @@ class TestParams:
 
     @property
     def lacking(self) -> dict[str, str]:
-        """Why the target cannot do something, by what; empty if it can."""
+        """The reasons why the target lacks abilities, by ability; empty where it has one."""
         return dict(self.profiles)
 
     @classmethod
     def parse(cls, values: dict[str, Any] | None) -> Self:
-        """From PTF's dictionary. ValueError: an unknown key or a value of another type."""
+        """Reads PTF's dictionary. ValueError: an unknown key or a value of another type."""
         known = {field.name: field for field in fields(cls)}
         given = dict(values or {})
         for key, value in given.items():
@@ -85,5 +85,5 @@ class TestParams:
         return cls(**given)
 
     def text(self) -> str:
-        """As PTF's --test-params wants it."""
+        """Returns the text that PTF's --test-params wants."""
         return ";".join(f"{field.name}={getattr(self, field.name)!r}" for field in fields(self))

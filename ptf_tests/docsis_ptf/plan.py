@@ -29,9 +29,9 @@ class Requirement:
     Attributes:
         key: Its id, such as "CF-1".
         section: The heading above its table.
-        text: What is required, and its source, in Markdown.
-        tests: Those that check it, as module.Class.
-        expected: What they expect, in Markdown.
+        text: The requirement and its source, in Markdown.
+        tests: Tests that check it, as module.Class.
+        expected: Their expectation, in Markdown.
     """
 
     key: str

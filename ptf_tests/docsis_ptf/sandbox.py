@@ -47,7 +47,7 @@ def ptf_side(port: int) -> str:
 
 
 def dies_with_parent(end: signal.Signals) -> Callable[[], None]:
-    """For Popen's preexec_fn: the child gets this signal when its parent ends."""
+    """Serves as Popen's preexec_fn: the child gets this signal when its parent ends."""
 
     def prepare() -> None:
         _libc.prctl(_PR_SET_PDEATHSIG, int(end))

@@ -26,7 +26,7 @@ class QueueConfig:
     """A service flow's queue in the traffic manager: bit/s and bytes.
 
     Attributes:
-        initial_tokens: In the bucket of the sustained rate; None leaves those that are there.
+        initial_tokens: Tokens in the bucket of the sustained rate; None leaves the bucket as it is.
         queue_limit: The traffic manager's own limit; 0 is its own choice, above any buffer.
         sub_queues: Flow queues; 0 is none.
     """
@@ -57,13 +57,13 @@ class QueueState:
     """The content of a queue and its counters since it was created.
 
     Attributes:
-        config: As the target has it; `initial_tokens` is None.
+        config: The target's configuration; `initial_tokens` is None.
         sustained_tokens: Tokens in the sustained rate's bucket, in millionths of a bit.
-        queued: What waits.
-        delayed: What a rate made wait.
-        dequeued: What left.
-        overflow: What the traffic manager itself had no room for.
-        egress_dropped: What the egress pipeline dropped when it left the queue.
+        queued: Frames that wait.
+        delayed: Frames that a rate made wait.
+        dequeued: Frames that left.
+        overflow: Frames that the traffic manager itself had no room for.
+        egress_dropped: Frames that the egress pipeline dropped when they left the queue.
     """
 
     config: QueueConfig

@@ -28,9 +28,9 @@ class StreamTest(DocsisTest):
     """Frames by the thousand, none of them lost unnoticed."""
 
     def setUp(self) -> None:
-        """As below, and no service flow has lost any."""
+        """Sets up as the base class does; no service flow has lost frames yet."""
         super().setUp()
-        # Those that have a flood group to lose frames with.
+        # Service flows that have a flood group to lose frames with.
         self._losing: set[int] = set()
 
     def interface_name(self, port: int) -> str:

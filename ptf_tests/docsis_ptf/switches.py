@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from docsis_testbed.endings import end
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import switch_binary
 
@@ -105,7 +106,7 @@ def running(
             if process.poll() is not None:
                 raise SwitchError(f"{arguments[0]} ended during the tests: {_last_lines(log)}")
         finally:
-            _stop(process)
+            end(process, STOP_SECONDS)
 
 
 def _await_server(process: subprocess.Popen[bytes], address: str, name: str, log: Path) -> None:
@@ -129,13 +130,3 @@ def _await_server(process: subprocess.Popen[bytes], address: str, name: str, log
 def _last_lines(log: Path) -> str:
     lines = log.read_text(errors="replace").strip().splitlines()
     return " | ".join(lines[-3:]) if lines else f"it said nothing (log: {log})"
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        process.terminate()
-        try:
-            process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()

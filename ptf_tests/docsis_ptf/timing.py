@@ -24,8 +24,8 @@ class Timing:
     """How late things were while something was measured.
 
     Attributes:
-        switch: What the switch told of the frames that left meanwhile; None where it does not tell.
-        machine: What a program that sleeps told of this machine.
+        switch: Lateness of the frames that left the switch meanwhile; None where it does not tell.
+        machine: Lateness of this machine, as a program that sleeps measured it.
     """
 
     switch: Lateness | None

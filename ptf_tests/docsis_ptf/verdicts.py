@@ -34,7 +34,7 @@ class Verdict:
     """The verdict of one test.
 
     Attributes:
-        test: As module.Class.
+        test: The test, as module.Class.
         outcome: PASSED, FAILED, SKIPPED or NOT_RUN.
         words: Why it failed or was skipped: an answer of the target, a comparison; else empty.
         seconds: How long it took.

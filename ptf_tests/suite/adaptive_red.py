@@ -33,7 +33,7 @@ class Average(red_test.RedTest):
             self.assertTrue(self.fate(index))
             average += ((HELD << 16) - average) * weight >> 16
             self.assertEqual(self.client.state(index).red_avg, average)
-        # What another generation came to is forgotten.
+        # The average of another generation is forgotten.
         self.modify(self.queue(index, queue_manager=int(self.manager), generation=1))
         self.assertTrue(self.fate(index))
         first = (HELD << 16) * weight >> 16

@@ -66,7 +66,7 @@ class Mixture(aqm_test.AqmTest):
         self.assertEqual(rise[index].forwarded + rise[index].aqm, quantity)
         self.assertGreater(rise[index].forwarded, 0)
         self.assertGreater(rise[index].aqm, 0)
-        # What is queued still: what was held, exactly.
+        # Exactly the held frames are still queued.
         self.assertEqual(self.client.state(index).backlog, held)
         now = self.counts("port_received", self.near, self.far, self.rf)
         received = [a - b for a, b in zip(now, ports, strict=True)]

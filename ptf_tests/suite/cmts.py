@@ -95,7 +95,7 @@ class NoGroupServiceFlow(cmts_test.CmtsTest):
 
 
 class Upstream(cmts_test.CmtsTest):
-    """From the cable to the network there is no service flow; from modem to modem there is."""
+    """There is no service flow from the cable to the network; there is one from modem to modem."""
 
     def doRunTest(self) -> None:
         flow = self.behind_cable(2)
@@ -201,7 +201,7 @@ class EveryServiceFlow(cmts_test.CmtsTest):
         for index in tried:
             self.rule(index, {"l4_dst_port": (index, index)})
         for place, index in enumerate(tried):
-            # What has one bit less would be counted there.
+            # A frame with one bit less would be counted there.
             others = [self.primary, tried[place - 1], index ^ (1 << (index.bit_length() - 1))]
             self.expect_service_flow(udp4_ports(9, index), index, *others)
         self.expect_service_flow(udp4_ports(9, 9), self.primary, *tried)

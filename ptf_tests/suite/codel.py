@@ -24,7 +24,7 @@ LONG: Final = 1_000_000_000
 LENGTH: Final = 1000
 FRAMES: Final = 6
 COUNTS: Final = 16
-"""That the cases come to."""
+"""Largest count of drops that the cases reach."""
 
 
 class Decisions(shaping_test.ShapingTest):

@@ -24,7 +24,7 @@ LONG: Final = 1_000_000_000
 HELD: Final = 5_000
 FRAMES: Final = 6
 COUNTS: Final = 16
-"""That the cases come to."""
+"""Largest count of drops that the cases reach."""
 
 
 def parameters(index: int, target: int, interval: int) -> list[Entry]:
@@ -60,7 +60,7 @@ class Decisions(manager_test.ManagerTest):
              "sent": range(1, 6), "after": {"count": 6}},
             {"name": "late", "dropping": 1, "dropped_now": 1, "next": PAST, "interval": 1,
              "count": 5, "sent": [], "after": {"count": 11}},
-            # What leaves waited for less: one was dropped before it did.
+            # The frame that leaves waited for less: one was dropped before it.
             {"name": "below the target", "target": LONG, "dropping": 1, "above": PAST,
              "sent": range(1, 6), "after": {"dropping": 2, "first_above_time": 0}},
             # Another generation: as on the first day.

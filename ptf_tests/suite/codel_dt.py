@@ -29,7 +29,7 @@ PREDICTED: Final = HELD * 1_000 >> 14
 """Microseconds for what is held: 3051."""
 FRAMES: Final = 6
 COUNTS: Final = 16
-"""That the cases come to."""
+"""Largest count of drops that the cases reach."""
 
 
 class Decisions(manager_test.ManagerTest):

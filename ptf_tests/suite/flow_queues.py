@@ -111,7 +111,7 @@ class SerialSearch(flow_queue_test.FlowQueueTest):
         self.release()
         self.poll("an empty queue", lambda: self.client.state(index).backlog == 0)
         self.block()
-        # Those that had one find it again; another takes the first that is empty.
+        # Sessions that had a queue find it again; another takes the first that is empty.
         self.assertEqual([self.chosen(index, sessions[n]) for n in (3, 1)], [own[3], own[1]])
         self.assertEqual(self.chosen(index, sessions[4]), own[0])
         self.assertEqual(self.chosen(index, sessions[0]), own[2])
@@ -164,7 +164,7 @@ class OwnLimit(flow_queue_test.FlowQueueTest):
         before = self.fates(index)
         self.queue_frames(index, greedy, 8)
         self.expect_fates(index, before, received=8, buffer_full=3)
-        # What is left of the service flow's buffer, to the byte.
+        # The rest of the service flow's buffer, to the byte.
         self.queue_frames(index, other, 3)
         self.queue_frames(index, replace(other, length=500), 1)
         self.expect_fates(index, before, received=12, buffer_full=3)

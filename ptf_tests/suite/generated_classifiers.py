@@ -85,7 +85,7 @@ class Upstream(docsis_test.DocsisTest):
 
     def two_modems(self) -> list[Modem]:
         """The modem at the near port and another one at the far port."""
-        # Whatever their address, frames go to the RF port, and once.
+        # Frames go to the RF port whatever their address, and once.
         self.insert_group(Group(TO_RF, (self.rf,)))
         for address, port in ((NEAR_MAC, self.near), (FAR_MAC, self.far)):
             self.remove(self.station(address, port, MODEM))

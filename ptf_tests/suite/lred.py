@@ -60,7 +60,7 @@ class DepthThresholds(manager_test.ManagerTest):
             self.assertEqual(self.fate(index, LENGTH), passes)
         forwarded = SOME if passes else 0
         self.expect_fates(index, before, forwarded=forwarded, aqm=SOME - forwarded)
-        # What was dropped has left the queue all the same.
+        # Dropped frames have left the queue all the same.
         self.assertEqual(self.client.state(index).backlog, HELD)
 
 
@@ -81,7 +81,7 @@ class DepthRates(manager_test.ManagerTest):
         index = self.managed_flow(HELD)
         self.insert(curve(index, "set_depth_curve", thresholds, (0.1, 0.5)))
         frames = self.params.frames // 5
-        # What is under way deepens the queue.
+        # Frames under way deepen the queue.
         low, high = thresholds
         more = 0.4 * self.params.batch * LENGTH / (high - low) if high > HELD else 0.0
         lost = self.lost(index, frames, LENGTH)

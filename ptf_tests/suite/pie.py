@@ -65,7 +65,7 @@ class Rates(manager_test.ManagerTest):
 
 
 class Certain(manager_test.ManagerTest):
-    """From 1 on every frame is dropped, at 0 none; accu_prob is not PIE's."""
+    """Every frame is dropped from 1 on, and none at 0; accu_prob is not PIE's."""
 
     manager = QueueManager.PIE
 

@@ -243,7 +243,7 @@ class TokensAgree(shaping_test.ShapingTest):
         states = self.client.shaper.states()
         now_ns, queue = states.now_ns, states.queues[self.rf, index]
         earned = max(now_ns - state.msr_updated * 1000, 0) * rate // 1000
-        # What left between the two readings is in the later one only.
+        # Frames that left between the two readings are in the later one only.
         left = (int(queue.dequeued.bytes) - state.dequeued_bytes) % (1 << 32)
         # Whether it left before or after the tokens were earned, which matters to a
         # bucket that is nearly full, is not known.

@@ -63,7 +63,7 @@ class MinimumReservedRate(sharing_test.SharingTest):
             # (minimum rate, priority) of each flow, and the shares of 8 Mbit/s.
             {"flows": ((2 * mbit, 0), (0, 7)), "shares": (2, 6)},
             {"flows": ((1 * mbit, 0), (2 * mbit, 3), (0, 7)), "shares": (1, 2, 5)},
-            # What is left of the channel goes by priority, then in equal shares.
+            # The rest of the channel goes by priority, then in equal shares.
             {"flows": ((4 * mbit, 0), (1 * mbit, 0)), "shares": (5.5, 2.5)},
             {"flows": ((3 * mbit, 2), (1 * mbit, 1)), "shares": (7, 1)},
             {"flows": ((6 * mbit, 0), (2 * mbit, 7)), "shares": (6, 2)},

@@ -141,7 +141,7 @@ class Checksums(classifier_test.ClassifierTest):
             while total >> 16:
                 total = (total & 0xFFFF) + (total >> 16)
             expected[IPV4_AT + 10 : IPV4_AT + 12] = (~total & 0xFFFF).to_bytes(2)
-        # That the equation means what the class says.
+        # The equation keeps the header's sum, which is what the class claims.
         self.assertEqual(header_sum(bytes(expected)), header_sum(sent))
         self.send(self.near, packet)
         self.expect_frame(self.rf, bytes(expected))

@@ -18,7 +18,7 @@ TIMEOUT, QUIET = 5.0, 0.1
 
 @dataclass(frozen=True)
 class Found:
-    """As PTF's PollSuccess and PollFailure."""
+    """Stands in for PTF's PollSuccess and PollFailure."""
 
     port: int | None = None
     packet: bytes | None = None

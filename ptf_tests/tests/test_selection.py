@@ -42,7 +42,7 @@ EVERYTHING = ["bridge.Runt", "bridge.Jumbo", "shaping.Rate", "codel.Head"]
         ("^bridge.Runt ^registers", ["bridge.Jumbo", "shaping.Rate"]),
         ("bridge", ["bridge.Runt", "bridge.Jumbo"]),
         ("shaping ^registers", ["shaping.Rate"]),
-        # What is left out is left out, whatever comes behind it.
+        # An exclusion holds, whatever comes behind it.
         ("^codel.Head shaping", ["shaping.Rate"]),
         ("codel.Head bridge.Runt", ["bridge.Runt", "codel.Head"]),
         ("SF-1", ["bridge.Jumbo", "shaping.Rate"]),

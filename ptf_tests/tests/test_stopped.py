@@ -25,7 +25,7 @@ class Target:
         self.breaks = breaks
 
     def close(self) -> None:
-        """As a client."""
+        """Does what a client does."""
 
 
 class Case(p4runtime_test.P4RuntimeTest):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From what unittest says of a test to the verdict of a requirement, as XML and as a page."""
+"""Verdicts of requirements, made of unittest's results, as XML and as a page."""
 
 from __future__ import annotations
 

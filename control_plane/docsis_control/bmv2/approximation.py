@@ -22,8 +22,8 @@ APPROXIMATIONS: Final = (
     "BMv2 has eight queues a port: service flows of one Traffic Priority share one, with the sum "
     "of their rates",
 )
-"""How a result on BMv2 differs from one on DOCSIS queues. Reports print each as a sentence and add
-the full stop."""
+"""Differences of a result on BMv2 from one on DOCSIS queues. Reports print each as a sentence and
+add the full stop."""
 
 
 def approximated(topology: Topology) -> Topology:
@@ -50,7 +50,7 @@ def too_fast(topology: Topology, direction: Direction) -> str:
     """Names a service flow that BMv2 cannot carry, in words; "" where it can carry each.
 
     Args:
-        topology: What is to be built.
+        topology: Topology to be built.
         direction: Which way it is loaded.
     """
     for modem in topology.modems:

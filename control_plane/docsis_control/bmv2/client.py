@@ -45,7 +45,7 @@ def set_queues(address: str, queues: Iterable[PortQueue]) -> None:
 
     Args:
         address: host:port of the switch's Thrift server. The switch has a program.
-        queues: What is set; the other queues stay as they are.
+        queues: Settings of queues; the other queues stay as they are.
 
     Raises:
         QueuesError: The client is not installed, or the switch did not take it.
@@ -86,7 +86,7 @@ def refused(lines: list[str], said: str) -> None:
 
     Args:
         lines: The commands.
-        said: What it printed: a greeting, and a prompt for each command and for the end of input.
+        said: Its output: a greeting, and a prompt for each command and for the end of input.
 
     Raises:
         QueuesError: It said something, or did not come to the end.

@@ -35,8 +35,8 @@ class PortQueue:
 def port_queues(flows: Iterable[ServiceFlow]) -> tuple[PortQueue, ...]:
     """The queues that some service flows of a device need, by port and priority.
 
-    Service flows of one priority share a queue, and so their rates together. What is flooded to
-    all modems has no rate of its own and takes of theirs.
+    Service flows of one priority share a queue, and so their rates together. Frames flooded to
+    all modems have no rate of their own and take of theirs.
     """
     shared: dict[int, dict[int, list[ServiceFlow]]] = {}
     for flow in flows:

@@ -14,7 +14,7 @@ class Problem:
         line: Its line, counted from 1; 0 where the whole file is meant.
         key: The dotted path of the key, or of a binary file the TLV and its byte; ""
             where the whole file is meant.
-        message: What is wrong and what to do.
+        message: A sentence that says what is wrong and what to do.
     """
 
     file: Path

@@ -7,8 +7,9 @@ once parsed; see `units` for how they are written.
 """
 
 import re
+from collections.abc import Mapping
 from ipaddress import IPv4Interface
-from typing import Annotated, Final, Self
+from typing import Annotated, ClassVar, Final, Self
 
 from pydantic import (
     AfterValidator,
@@ -125,35 +126,32 @@ HostAddress = Annotated[
 class Model(BaseModel):
     """Base of all configuration models: no unknown keys, no coercion, immutable."""
 
+    elsewhere: ClassVar[Mapping[str, str]] = {}
+    """Hints for keys that users look for here, and that are elsewhere or nowhere, by key."""
+
     model_config = ConfigDict(
         extra="forbid", strict=True, frozen=True, validate_default=False, str_strip_whitespace=False
     )
 
 
-def aqm_latency_target(value: int) -> int:
-    """An AQM Latency Target, in nanoseconds, that TLV 24.40.2 can hold.
-
-    Raises:
-        ValueError: It cannot.
-    """
-    # Milliseconds in one byte.
+def _latency_target(value: int) -> int:
+    # TLV 24.40.2 has milliseconds in one byte.
     if value % 1_000_000 or not 1 <= value // 1_000_000 <= 255:
         raise ValueError("the latency target must be whole milliseconds from 1 ms to 255 ms")
     return value
+
+
+LatencyTarget = Annotated[Duration, AfterValidator(_latency_target)]
+"""An AQM Latency Target that TLV 24.40.2 can hold: nanoseconds in Python, "10 ms" in YAML."""
 
 
 class Aqm(Model):
     """Active queue management of a service flow (TLV 24/25.40)."""
 
     enabled: bool = Field(description="Whether the service flow's queue is actively managed.")
-    latency_target: Duration = Field(
+    latency_target: LatencyTarget = Field(
         default=DEFAULT_LATENCY_TARGET, description="AQM latency target; 10 ms unless given."
     )
-
-    @field_validator("latency_target")
-    @classmethod
-    def _whole_milliseconds(cls, value: int) -> int:
-        return aqm_latency_target(value)
 
 
 class ServiceFlowProfile(Model):

@@ -16,7 +16,7 @@ from ruamel.yaml.constructor import DuplicateKeyError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from docsis_control.config.errors import ConfigError, Problem
-from docsis_control.config.models import KeyedError
+from docsis_control.config.models import KeyedError, Model
 
 # Twice what the largest file of a modem comes to, and far deeper than any of ours.
 _MOST_NODES: Final = 300_000
@@ -38,7 +38,7 @@ class Document:
     """A parsed YAML mapping that still knows its lines.
 
     Attributes:
-        file: Where errors say that it is.
+        file: Place of the document in errors.
         root: The mapping.
         has_lines: Whether errors name lines: a mapping that a program made has none.
     """
@@ -93,12 +93,20 @@ def read(file: Path) -> Document:
         with file.open("rb") as opened:
             content = opened.read(_MOST_BYTES + 1)
         if len(content) > _MOST_BYTES:
-            raise ConfigError([Problem(file, 0, "", f"has more than {_MOST_BYTES} bytes")])
+            most = f"has more than {_MOST_BYTES:,} bytes, which is the most that a file may have"
+            raise ConfigError([Problem(file, 0, "", most)])
         text = content.decode("utf-8")
     except FileNotFoundError:
         raise ConfigError([Problem(file, 0, "", "there is no such file")]) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError([Problem(file, 0, "", f"cannot be read: {error}")]) from None
+    except IsADirectoryError:
+        raise ConfigError([Problem(file, 0, "", "is a folder; give a file")]) from None
+    except OSError as error:
+        words = f"cannot be read ({error.strerror or error})"
+        raise ConfigError([Problem(file, 0, "", words)]) from None
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        words = f"cannot be read: byte {error.object[error.start]:#04x} is no UTF-8"
+        raise ConfigError([Problem(file, line, "", words)]) from None
     return parse(text, file)
 
 
@@ -144,7 +152,7 @@ def of_mapping(data: Mapping[str, object], place: Path) -> Document:
 
     Args:
         data: Texts, numbers, truth values, lists and mappings.
-        place: Where errors say that it is; what it names is looked for relative to its folder.
+        place: Place of the document in errors; files that it names are relative to its folder.
 
     Raises:
         ConfigError: There is something else in it.
@@ -166,8 +174,12 @@ def _fault(document: Document) -> Problem | None:
     while nodes:
         node, place = nodes.pop()
         seen += 1
-        if seen > _MOST_NODES or len(place) >= _DEEPEST:
-            return Problem(document.file, 0, "", "repeats its aliases without measure")
+        if len(place) >= _DEEPEST:
+            words = f"is nested more than {_DEEPEST} levels deep, or repeats itself by an alias"
+            return document.problem(place[:1], words)
+        if seen > _MOST_NODES:
+            words = f"has more than {_MOST_NODES:,} values, those that aliases repeat included"
+            return Problem(document.file, 0, "", words)
         if isinstance(node, Mapping):
             if not all(map(_is_text, node)):
                 # Such a key cannot be printed, so its mapping is named.
@@ -218,6 +230,9 @@ def _sentence(model: type[BaseModel], error: ErrorDetails) -> str:
     context = error.get("ctx", {})
     if kind == "extra_forbidden":
         parent = _model_at(model, location[:-1])
+        hints = parent.elsewhere if parent is not None and issubclass(parent, Model) else {}
+        if (hint := hints.get(str(location[-1]))) is not None:
+            return f"unknown key; {hint}"
         known = list(parent.model_fields) if parent else []
         close = get_close_matches(str(location[-1]), known, n=1)
         meant = f'did you mean "{close[0]}"? ' if close else ""
@@ -271,7 +286,7 @@ def validate(
     """The model of a document's data.
 
     Args:
-        where: From a location in `data` to the one in the document.
+        where: Maps a location in `data` to the one in the document.
 
     Raises:
         ConfigError: With the file, the line and the key.

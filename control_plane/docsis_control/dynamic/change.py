@@ -40,7 +40,7 @@ class Kind(StrEnum):
 
     @property
     def words(self) -> str:
-        """For messages."""
+        """Name for messages."""
         return self.value.removesuffix("s").replace("_", " ")
 
 
@@ -59,10 +59,10 @@ class Change:
     """One change of a service flow or a classifier.
 
     Attributes:
-        action: What is done.
-        kind: To what.
+        action: The action.
+        kind: Kind of the thing that is changed.
         reference: Reference of what is set or deleted; None for one that is added.
-        values: As in the YAML of a configuration file. In what is set, keys that are not
+        values: Values as in the YAML of a configuration file. In what is set, keys that are not
             there stay as they are and null takes a key away. What is added needs no
             reference (the lowest that is free) and, of a service flow, no parameter set
             type (7, active).
@@ -86,7 +86,7 @@ class Managed:
     Attributes:
         direction: Direction of the service flow.
         reference: Its Service Flow Reference.
-        management: Who decides early drops from now on, with the parameters.
+        management: Queue manager that decides early drops from now on, with its parameters.
     """
 
     direction: Direction

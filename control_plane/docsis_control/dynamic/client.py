@@ -45,9 +45,9 @@ def apply(
 
     Args:
         modem: Name of the modem.
-        changes: In the order in which they are made.
+        changes: The changes, in the order in which they are made.
         pid: Which controller, where there are several.
-        folder: Where controllers are looked for.
+        folder: Folder in which controllers are looked for.
         managed: Service flows that get another queue management, after the changes.
 
     Raises:

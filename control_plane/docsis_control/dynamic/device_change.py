@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From one plan of a running device to another, without a moment that has neither.
+"""Takes a running device from one plan to another, without a moment that has neither.
 
 In this order:
 
@@ -141,7 +141,7 @@ class DeviceChange:
         """Makes the change.
 
         Args:
-            counters: Those of the new plan.
+            counters: Counters of the new plan.
 
         Returns:
             When packets had it, on time.monotonic().
@@ -297,7 +297,7 @@ class DeviceChange:
             await self._write_one_by_one()
 
     async def _write_one_by_one(self) -> None:
-        """For targets without atomic batches: what was done before a failure is undone.
+        """Serves targets without atomic batches: updates before a failure are undone.
 
         The order of the updates is such that packets find a rule at every moment.
         """

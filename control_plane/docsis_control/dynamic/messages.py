@@ -83,9 +83,9 @@ class Response:
     Attributes:
         error: Why nothing was changed, and nothing else is told; "" if it was.
         key: The key of the configuration that is at fault, or "".
-        configuration: As in the YAML of a configuration file.
+        configuration: The configuration, as in the YAML of a configuration file.
         service_flows: The numbers of those that are active.
-        milliseconds: From the request's arrival until packets had the change.
+        milliseconds: Time from the request's arrival until packets had the change.
     """
 
     error: str

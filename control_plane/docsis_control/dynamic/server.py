@@ -93,8 +93,8 @@ async def serving_changes(controller: Controller, folder: Path) -> AsyncIterator
     """Serves in the block, at a socket named by this process.
 
     Args:
-        controller: What changes.
-        folder: Where controllers are looked for.
+        controller: The controller that makes the changes.
+        folder: Folder in which controllers are looked for.
 
     Raises:
         OSError: There can be no socket there.

@@ -65,7 +65,7 @@ def adapted(parameters: Parameters, max_probability: Floats, avg: Floats, arrive
     """maxp after one Tupdate.
 
     Args:
-        parameters: What is configured.
+        parameters: The configured parameters.
         max_probability: maxp before, above 0; not changed.
         avg: The average queue, bytes.
         arrived: Whether packets came since the Tupdate before. 002 adapts maxp when a packet

@@ -72,7 +72,7 @@ class State:
     """The RFC's per-queue variables that the control path maintains.
 
     Attributes:
-        drop_prob: From 0 to 13.6.
+        drop_prob: Drop probability, from 0 to 13.6.
         qdelay_old: Seconds.
         burst_allowance: Microseconds, from 0 to MAX_BURST.
         burst_reset: Microseconds of quiet so far.
@@ -117,7 +117,7 @@ def calculate_drop_prob(parameters: Parameters, state: State, qdelay: Floats) ->
     """One INTERVAL of the control path.
 
     Args:
-        parameters: What is provisioned.
+        parameters: The provisioned parameters.
         state: Before the interval; not changed.
         qdelay: `queue_delay` now, seconds.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How control path and data path share the state of RFC 8034 without a lock.
+"""The handshake by which control path and data path share the state of RFC 8034 without a lock.
 
 Each side has one register a service flow, and writes only its own:
 

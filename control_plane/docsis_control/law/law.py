@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a law is: some columns of a device's arrays, with parameters and state of their own.
+"""Base of the laws: a law owns some columns of a device's arrays, and their parameters and state.
 
 A law computes all of its service flows at once. Each is a class in a file of its own, which its
-queue manager names (`QueueManagement.law`). Which of the data path's registers it needs besides
-those that are always read, it says in `reads` and `own`.
+queue manager names (`QueueManagement.law`). `reads` and `own` name the data path's registers that
+it needs besides those that are always read.
 """
 
 from abc import ABC, abstractmethod
@@ -42,7 +42,7 @@ class Interval(NamedTuple):
     step_us: int
 
     def of(self, columns: Columns) -> "Interval":
-        """That of some service flows."""
+        """Returns the interval of some service flows."""
         if isinstance(columns, slice):
             return self
         seen = self.readings
@@ -63,9 +63,9 @@ class Outcome(NamedTuple):
     Attributes:
         qdelay: The delay as the law sees it now, seconds.
         rate_estimate: bit/s at which the queue is found to drain; nan where nobody measures it.
-        drop_prob: For aqm_drop_prob.
-        qdelay_old: For aqm_qdelay_old, seconds.
-        burst_allowance: For aqm_burst_allowance, microseconds.
+        drop_prob: Value for aqm_drop_prob.
+        qdelay_old: Value for aqm_qdelay_old, seconds.
+        burst_allowance: Value for aqm_burst_allowance, microseconds.
         status: `Status` values. A law without such states is always ACTIVE, and a service flow
             without a law INACTIVE; their managers do not read it.
         control: Bits 1..0 of aqm_control_state: the status, or what a law without states has there.
@@ -88,7 +88,7 @@ class Law(ABC):
         own: Further registers of the data path that it needs, by their names in P4, one element a
             service flow each. It finds them in `Readings.own`; when a service flow is new they
             are 0.
-        columns: Where its service flows are in the device's arrays.
+        columns: The columns of its service flows in the device's arrays.
     """
 
     reads: ClassVar[tuple[str, ...]] = ()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ticks that were missed: what they would have read, as far as anybody can know.
+"""Stand-ins for missed ticks: the readings that they would have had, as far as anybody can know.
 
 Nobody looked while k - 1 ticks were missed. The laws then run k times instead of once, on the
-straight line between the reading before and the one now. It is right because of what a step of
-PIE adds up:
+straight line between the reading before and the one now. This is right because a step of PIE adds
+up two terms:
 
     p = A (qdelay - target) + B (qdelay - qdelay_old)
 
@@ -16,9 +16,9 @@ quiet time, the decay of an idle queue, a law's own interval, counts k of them.
 
 As long as one factor of the table that scales p holds, the probability after k missed steps is off
 by A times that factor times the sum of those distances, and not at all where the delay moved
-evenly. Tests hold it to that.
+evenly. Tests check that.
 
-What the data path did in between, it did at an unknown moment. A burst that it began is taken to
+The data path acted at unknown moments in between. A burst that it began is taken to
 have begun as early as possible, so that no service flow has a longer one than RFC 8034 gives it.
 """
 
@@ -47,14 +47,14 @@ _COUNTERS: Final = frozenset(
         "granted_bytes",
     }
 )
-"""Fields of `Readings` that count, modulo 2^32. What is not named here or below, the clock apart,
-is taken as it is now in every step."""
+"""Fields of `Readings` that count, modulo 2^32. Fields that are not named here or below, the clock
+apart, have their present value in every step."""
 
 _LEVELS: Final = frozenset({"red_avg"})
 """Fields of `Readings` that go up and down."""
 
 _MEASURED: Final = frozenset({"avg_dq_time"})
-"""The same, of those where 0 is no measurement."""
+"""Fields that go up and down, and in which 0 is no measurement."""
 
 _COUNTER: Final = 0xFFFFFFFF
 
@@ -65,7 +65,7 @@ def steps(before: Interval, now: Interval, known: Bools, count: int) -> Iterator
     Args:
         before: At the last tick there was.
         now: At this one.
-        known: Where `before` is of the same service flow; elsewhere all ticks see what is now.
+        known: Whether `before` is of the same service flow; otherwise all ticks see `now`.
         count: Intervals from the one to the other.
     """
     # The first step takes over what the data path did; for the others it is nothing new.
@@ -84,7 +84,7 @@ def steps(before: Interval, now: Interval, known: Bools, count: int) -> Iterator
 
 
 def _readings(before: Readings, now: Readings, known: Bools, step: int, count: int) -> Readings:
-    # What the registers of one law mean nobody else knows.
+    # Only the law itself knows what its own registers mean.
     values: dict[str, Any] = {"own": now.own}
     for field in Readings._fields:
         if field in values:

@@ -66,7 +66,7 @@ class State:
     """The RFC's variables that the update maintains.
 
     Attributes:
-        drop_prob: From 0 to 1.
+        drop_prob: Drop probability, from 0 to 1.
         qdelay_old: Seconds.
         burst_allowance: Microseconds, from 0 to MAX_BURST.
     """
@@ -107,7 +107,7 @@ def calculate_drop_prob(parameters: Parameters, state: State, current_qdelay: Fl
     """One T_UPDATE.
 
     Args:
-        parameters: What is configured.
+        parameters: The configured parameters.
         state: Before the update; not changed.
         current_qdelay: `queue_delay` now, seconds.
 

@@ -115,10 +115,10 @@ def updated(parameters: Parameters, state: State, cur_delay: Floats, measured: B
     """One Tupdate.
 
     Args:
-        parameters: What is configured.
+        parameters: The configured parameters.
         state: Before the update; not changed.
         cur_delay: `queue_delay` now, seconds.
-        measured: Where there is a departure rate.
+        measured: Whether there is a departure rate.
 
     Returns:
         The state after it; its prev_delay is `cur_delay`.

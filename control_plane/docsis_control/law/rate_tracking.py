@@ -55,7 +55,7 @@ class State:
     Attributes:
         rate_estimate: Bytes per second.
         updated_us: The switch's time when the interval began; -1 where none has begun.
-        granted_bytes: What `Counted` says of them then.
+        granted_bytes: Granted bytes as `Counted` has them at that time.
         requests_met: The same.
         waiting: The same.
         seen: Whether there was a reading before.

@@ -49,7 +49,7 @@ class Readings(NamedTuple):
         now_us: The switch's clock at that moment, microseconds.
         enqueued_bytes: sf_enqueued_bytes, modulo 2^32.
         dequeued_bytes: sf_dequeued_bytes, modulo 2^32.
-        msr_tokens: In 1/8,000,000 byte, at `msr_updated`.
+        msr_tokens: Tokens in 1/8,000,000 byte, at `msr_updated`.
         msr_updated: Microseconds.
         data_state: aqm_data_state.
         avg_dq_time: pie_avg_dq_time, 1/256 us.

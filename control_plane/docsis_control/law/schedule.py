@@ -11,7 +11,7 @@ from docsis_control.law.arrays import Bools, Ints
 
 
 class Timetable:
-    """When the law of each service flow is due.
+    """Times at which the law of each service flow is due.
 
     Shape (n,), one element a service flow. A law runs at the first tick at which its interval has
     passed; what the tick was late is taken off the next interval. Ticks that were missed are made

@@ -137,7 +137,7 @@ class DeviceLaw:
         """One tick of the control loop: a function of the time, the readings and what was before.
 
         Args:
-            readings: What the pipeline says now.
+            readings: The pipeline's readings now.
             tick: The number of this control interval, above that of the update before. If that
                 is not the one before this, the ticks between them are made up for.
         """
@@ -216,7 +216,7 @@ def _laws(flows: Sequence[ServiceFlow]) -> tuple[Law, ...]:
 
 
 def _places(law: Law, count: int) -> Ints:
-    """By column of the device, where the service flow is within the law; -1 for not at all."""
+    """Columns within the law, by column of the device; -1 for a service flow under another law."""
     places: Ints = np.full(count, -1, np.int64)
     places[law.columns] = np.arange(len(places[law.columns]))
     return places

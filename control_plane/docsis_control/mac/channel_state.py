@@ -35,12 +35,12 @@ _SAME_OF_FLOWS: Final = tuple(
 
 
 class FlowName(NamedTuple):
-    """How a service flow is named in tables and pictures.
+    """Names of a service flow in tables and pictures.
 
     Attributes:
         modem: Name of its modem.
         sfid: Service Flow Identifier.
-        name: For people.
+        name: Name for people.
     """
 
     modem: str
@@ -74,7 +74,7 @@ def quantile_ns(places: Sequence[tuple[int, int]], share: float, most_ns: int) -
 
     Args:
         places: The last time of each place and how many it has, ascending.
-        share: From 0 to 1.
+        share: A share from 0 to 1.
         most_ns: The longest of them.
 
     Returns:

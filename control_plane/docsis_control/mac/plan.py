@@ -55,9 +55,9 @@ class UpstreamChannelPlan:
         device: Name of the switch whose queues its grants let go.
         port: The port of that switch.
         profile: All of its numbers.
-        overrides: Those in which it differs from the profile of its name, by their dotted names.
-        flows: By ascending SID.
-        map_traffic: What its MAPs take of the downstream; None: nothing.
+        overrides: Numbers in which it differs from the profile of its name, by their dotted names.
+        flows: Its service flows, by ascending SID.
+        map_traffic: Downstream capacity that its MAPs take; None: nothing.
     """
 
     name: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a deployment to the plans of its upstream channels. Pure."""
+"""Makes the plans of a deployment's upstream channels. Pure."""
 
 from docsis_control.config.models import KeyedError
 from docsis_control.mac.plan import ChannelFlow, UpstreamChannelPlan
@@ -45,7 +45,7 @@ def refuse_channels(topology: Topology, where: str) -> None:
     """Refuses a topology with upstream channels where nothing runs their MAC.
 
     Args:
-        where: What has none, for the message.
+        where: The thing that has none, for the message.
 
     Raises:
         KeyedError: It has some; the key is from the topology's root.

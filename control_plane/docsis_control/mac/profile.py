@@ -55,7 +55,7 @@ class GrantPlace(StrEnum):
 
 @dataclass(frozen=True)
 class Clock:
-    """When minislots are.
+    """Times of minislots.
 
     Attributes:
         per_frame: Minislots of a frame, which are sent side by side; 1 on an SC-QAM channel.
@@ -94,15 +94,15 @@ class Capacity:
 
 @dataclass(frozen=True)
 class Timing:
-    """How long things take, nanoseconds.
+    """Durations, nanoseconds.
 
     Attributes:
-        map_ahead: From when a MAP is made to the first minislot that it describes.
-        map_to_modem: From when a MAP is made to when it is at the modems.
-        map_processing: From then to its start at the least.
-        request_heard: From the end of a request's minislot to when the CMTS knows of it.
+        map_ahead: Time from the making of a MAP to the first minislot that it describes.
+        map_to_modem: Time from the making of a MAP to its arrival at the modems.
+        map_processing: Least time from then to its start.
+        request_heard: Time from the end of a request's minislot until the CMTS knows of it.
         piggyback_heard: The same of a request in the head of a burst.
-        delivery: From the end of the minislot with a frame's last byte to its delivery.
+        delivery: Time from the end of the minislot with a frame's last byte to its delivery.
         burst_preparation: So long before a grant's start a modem fills it.
         ack_before_start: A MAP's Ack Time lies so long before its start.
         map_with_previous: A MAP is made at the start of the one before it, as in paper 004.
@@ -124,24 +124,24 @@ class Profile:
     """An upstream channel's numbers, which its scheduler and its modems share.
 
     Attributes:
-        name: As topology files name it.
+        name: Its name in topology files.
         clock: When minislots are.
         phy: How many of them a burst takes.
         map_minislots: Minislots that a MAP describes.
         stretch: Whether a MAP describes more where a grant does not fit.
         contention_minislots: Least number of minislots for contention in each MAP.
         maintenance_minislots: Minislots for maintenance in each MAP.
-        request_minislots: That one request takes.
-        contention_place: Where contention lies.
+        request_minislots: Minislots that one request takes.
+        contention_place: Place of contention in a MAP.
         extra_contention: Whether what is left of a MAP is contention, too.
         collisions: Whether requests in the same minislots destroy each other.
-        grant_place: Where grants lie.
-        capacity: What other users leave of it; None: they leave all.
+        grant_place: Place of grants in a MAP.
+        capacity: Capacity that other users leave; None: they leave all.
         backoff: Windows for requests.
         tries: A request is made so often, then its frame is dropped.
         asking: How requests are made.
-        packing: What fills a burst.
-        concatenated_frames: That a concatenation has at the most, up to the 255 that its header
+        packing: How frames fill a burst.
+        concatenated_frames: Most frames of a concatenation, up to the 255 that its header
             counts.
         fragmentation: Whether frames may be cut where packing does not do so anyway.
         piggyback: Whether a burst may carry a request.

@@ -71,12 +71,12 @@ def primary_queues(channels: Sequence[UpstreamChannelPlan]) -> Mapping[tuple[str
 
 @dataclass(frozen=True)
 class ChannelChange:
-    """From one plan of a device's upstream channels to another: service flows.
+    """Service flows that differ between two plans of a device's upstream channels.
 
     Attributes:
         new: Service flows that come, each with its channel.
-        changed: Those that stay with other numbers, before and after.
-        gone: Those that go.
+        changed: Service flows that stay with other numbers, before and after.
+        gone: Service flows that go.
     """
 
     new: tuple[tuple[UpstreamChannelPlan, ChannelFlow], ...]

@@ -60,12 +60,14 @@ class _Traffic:
 
 def families(status: Status) -> Iterator[Metric]:
     """All metrics of a status; each family is there even when it has no sample."""
-    info = InfoMetricFamily("docsis_controller", "What is deployed.")
+    info = InfoMetricFamily(
+        "docsis_controller", "The deployment: topology, service tier and queue manager."
+    )
     info.add_metric((), {"topology": status.topology, "tier": status.tier, "aqm": status.aqm})
     yield info
     yield GaugeMetricFamily(
         "docsis_controller_start_time_seconds",
-        "When the controller started, seconds since 1970.",
+        "Start of the controller, seconds since 1970.",
         value=status.time_unix_s - status.uptime_s,
     )
     flows = [
@@ -93,7 +95,7 @@ def _labels(modem: str, flow: ServiceFlow) -> tuple[str, ...]:
 def _channel(channel: Channel | None) -> Metric:
     rate = GaugeMetricFamily(
         "docsis_channel_rate_bytes_per_second",
-        "What the modems share, bytes per second.",
+        "Rate that the modems share, bytes per second.",
         labels=("direction",),
     )
     if channel is not None:
@@ -106,7 +108,9 @@ _Flows = Sequence[tuple[tuple[str, ...], ServiceFlow]]
 
 
 def _provisioned(flows: _Flows) -> Iterator[Metric]:
-    info = InfoMetricFamily("docsis_service_flow", "Where a service flow is.", labels=_FLOW)
+    info = InfoMetricFamily(
+        "docsis_service_flow", "Names and place of a service flow.", labels=_FLOW
+    )
     sustained = _flow_gauge(
         "max_sustained_rate_bytes_per_second",
         "Maximum Sustained Traffic Rate, bytes per second; none where there is no limit.",
@@ -165,7 +169,7 @@ def _counted(flows: _Flows) -> Iterator[Metric]:
     )
     resynchronized = CounterMetricFamily(
         f"{prefix}_resynchronized",
-        "How often the backlog was made right after frames were lost between ingress and egress.",
+        "Corrections of the backlog after frames were lost between ingress and egress.",
         labels=_FLOW,
     )
     for labels, flow in paced(flows):
@@ -188,14 +192,14 @@ def _counted(flows: _Flows) -> Iterator[Metric]:
 
 def _queues(flows: _Flows) -> Iterator[Metric]:
     backlog = _flow_gauge("queue_bytes", "Bytes queued.")
-    delay = _flow_gauge("queue_delay_seconds", "How long a frame that comes now will wait.")
+    delay = _flow_gauge("queue_delay_seconds", "Wait of a frame that comes now.")
     tokens = _flow_gauge(
         "msr_tokens_bytes", "Tokens of the Maximum Sustained Traffic Rate's bucket."
     )
     prob = _flow_gauge(
         "aqm_drop_prob", "drop_prob_ of DOCSIS-PIE (from 0 to 13.6) or PIE; Adaptive RED's maxp."
     )
-    allowance = _flow_gauge("aqm_burst_allowance_seconds", "What is left of it.")
+    allowance = _flow_gauge("aqm_burst_allowance_seconds", "Burst allowance that is left.")
     state = GaugeMetricFamily(
         "docsis_service_flow_aqm_state", "1 for the state in force.", labels=(*_FLOW, "state")
     )
@@ -258,12 +262,12 @@ def _devices(devices: tuple[Device, ...]) -> Iterator[Metric]:
 def _lateness(devices: tuple[Device, ...]) -> Iterator[Metric]:
     late = GaugeMetricFamily(
         "docsis_device_lateness_seconds",
-        "How late the switch ran what was due, since it was started.",
+        "Lateness of the switch's due events, since it was started.",
         labels=(*_DEVICE, "statistic"),
     )
     jumps = CounterMetricFamily(
         "docsis_device_time_jumps",
-        "How often the switch was too late to make up for it.",
+        "Times that the switch was too late to make up for it.",
         labels=_DEVICE,
     )
     for device in devices:

@@ -32,7 +32,7 @@ class AckSuppression(StrEnum):
 
     @property
     def code(self) -> int:
-        """In the configuration file, and as an AckSuppression of docsis.tm.v1."""
+        """Its number in the configuration file, and in an AckSuppression of docsis.tm.v1."""
         return list(AckSuppression).index(self)
 
 

@@ -282,7 +282,7 @@ def decode(
     """Turns `tlvs` into what an operator would write, to be validated by `model`.
 
     Args:
-        places: Where it is noted what came from where.
+        places: Gets the places that the values came from.
         path: Types of the TLVs around these.
         location: Keys of what is around them.
 

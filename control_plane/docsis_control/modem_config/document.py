@@ -135,7 +135,7 @@ class ModemConfiguration(Aggregate):
         return types + [PAD] * (self.tlv_order or ()).count(PAD)
 
     def parts(self) -> Iterator[tuple[int, Location, bytes]]:
-        """As of any aggregate; a MIC that is not given as bytes is all zero."""
+        """Does the same as for any aggregate; a MIC that is not given as bytes is all zero."""
         yield from super().parts()
         if self.cm_mic != NONE:
             yield CM_MIC, ("cm_mic",), _digest(self.cm_mic)

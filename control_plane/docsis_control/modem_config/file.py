@@ -42,7 +42,7 @@ class Decoded:
 
     Attributes:
         configuration: The configuration.
-        warnings: What a modem or CMTS would refuse though the TLVs are in order: sentences.
+        warnings: Sentences on faults in correct TLVs that a modem or CMTS would refuse.
     """
 
     configuration: ModemConfiguration
@@ -63,7 +63,7 @@ def from_bytes(
     is right for `secret`. Any other is kept as it is.
 
     Args:
-        file: Where errors say that it is.
+        file: Its place in errors.
 
     Raises:
         ConfigError: It cannot be used; the key of a problem names the TLV and the byte.
@@ -150,7 +150,7 @@ def from_yaml(
     """Reads the YAML of a configuration file.
 
     Args:
-        file: Where errors say that it is.
+        file: Its place in errors.
 
     Raises:
         ConfigError: It cannot be used; problems have lines, keys, and the TLV in brackets.
@@ -185,7 +185,7 @@ def to_bytes(
     """The binary configuration file.
 
     Args:
-        file: Where errors say that the configuration is.
+        file: Place of the configuration in errors.
         secret: Shared with the CMTS, for the CMTS MIC.
 
     Raises:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a configuration file to what is run: service classes and defaults filled in."""
+"""Makes a modem's service from its configuration file: service classes and defaults filled in."""
 
 from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Address, IPv6Address, IPv6Network
@@ -49,7 +49,7 @@ def provision(
     Args:
         channel: Stands in where a service flow has no Maximum Sustained Traffic Rate,
             and must hold the minimum reserved rates.
-        classes: Those that service flows may name.
+        classes: Service classes that service flows may name.
         limits: Limits of the modem; those of `Limits` unless given.
         downstream_buffer: Buffer of downstream service flows that have none of their own.
 

@@ -80,7 +80,7 @@ def check(
 
     Args:
         limits: Limits of the modem; those of `Limits` unless given.
-        channel: Where it is known, the minimum reserved rates must fit into it.
+        channel: The channel, if it is known; the minimum reserved rates must fit into it.
     """
     limits = limits or Limits()
     found = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How an upstream service flow comes to grants, complete: TLV 24.14 to 24.22, .25, .26, .44, .45.
+"""The whole scheduling of an upstream service flow: TLV 24.14 to 24.22, .25, .26, .44, .45.
 
 Defaults that are marked [?] were not verified in a text of the standard.
 """
@@ -72,11 +72,11 @@ DEFAULT_REQUEST_UNIT: Final = 4
 
 @dataclass(frozen=True)
 class Scheduling:
-    """How an upstream service flow comes to grants. Times are nanoseconds, sizes bytes.
+    """The scheduling of an upstream service flow. Times are nanoseconds, sizes bytes.
 
     Attributes:
         type: The scheduling service; "undefined" (1) is best effort here.
-        policy: What it must not do: bits of `Policy`.
+        policy: Things that it must not do: bits of `Policy`.
         polling_interval: Between two polls; 0 of services that are not polled.
         poll_jitter: How much later than that a poll may come. Unless given, that of the grants
             with UGS-AD, and else the interval: a poll comes somewhere in each.
@@ -93,7 +93,7 @@ class Scheduling:
             asked for before in any case.
         max_concatenated_burst: 0 is no limit.
         backoff_eighths: Multiplier of the contention window, in eighths.
-        request_unit: What a queue-depth request counts in.
+        request_unit: Bytes that a queue-depth request counts in.
     """
 
     type: SchedulingType

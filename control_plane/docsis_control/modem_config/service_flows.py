@@ -308,7 +308,9 @@ class _Identity(Aggregate):
     qos_parameter_set_type: Annotated[
         Annotated[int, Field(ge=1, le=7)],
         Wire(6, "Quality of Service Parameter Set Type", Unsigned(1)),
-    ] = Field(description="What the parameters are: 1 provisioned, 2 admitted, 4 active, summed.")
+    ] = Field(
+        description="Sum of the states of the parameters: 1 provisioned, 2 admitted, 4 active."
+    )
 
 
 class UpstreamServiceFlow(UpstreamQos, _Identity):

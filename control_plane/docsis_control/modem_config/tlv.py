@@ -41,8 +41,8 @@ class Tlv:
 
     Attributes:
         type: 1 to 254 at the top level, 0 to 255 below; 0 at the top level is a pad.
-        value: What it holds.
-        offset: Where its type stands in the file, in bytes.
+        value: Its value.
+        offset: Place of its type in the file, in bytes.
     """
 
     type: int
@@ -58,8 +58,8 @@ class TlvError(ValueError):
 
     Attributes:
         path: Types from the top level down, as in "24.8", or "" for the file.
-        offset: Where in the file, in bytes.
-        message: What is wrong.
+        offset: Place in the file, in bytes.
+        message: Words for the fault.
     """
 
     def __init__(self, path: str, offset: int, message: str) -> None:
@@ -70,7 +70,7 @@ class TlvError(ValueError):
 
 
 def place(path: str, offset: int) -> str:
-    """How messages name a TLV of a file."""
+    """Returns the name of a TLV of a file in messages."""
     return f"TLV {path} at byte {offset}" if path else f"byte {offset}"
 
 

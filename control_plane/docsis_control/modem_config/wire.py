@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How values stand in TLVs: integers in network order, times and rates in fixed units.
+"""Encodings of values in TLVs: integers in network order, times and rates in fixed units.
 
 A codec turns the value of a TLV into what an operator writes in YAML, and back. It
 knows lengths and units; what a value may be is said where the key is declared.

@@ -134,7 +134,7 @@ class Connection(Primary):
                 raise
             raise ConnectionLost(f"the connection to {self.place} was closed") from None
         except grpc.aio.UsageError as error:
-            # What grpc.aio says of a call on a channel that is closed.
+            # grpc.aio raises this for a call on a channel that is closed.
             self.check()
             raise ConnectionLost(f"the connection to {self.place} failed: {error}") from None
         except grpc.RpcError:

@@ -108,7 +108,7 @@ class P4Device(ABC):
         """Calls a method, and puts its failure into words.
 
         Args:
-            doing: What is done, for messages.
+            doing: The action, for messages.
             method: See `unary`, and so are the request and the answer.
             request: Serialized.
             seconds: How long it may take.

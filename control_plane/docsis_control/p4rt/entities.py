@@ -52,7 +52,7 @@ def table_entry(pipeline: Pipeline, entry: TableEntry, *, with_action: bool = Tr
 
 
 def _matches(table: Any, match: Mapping[str, MatchValue]) -> Iterator[Any]:
-    """In the order of the table's fields: one key, one message."""
+    """Returns the key in the order of the table's fields: one key, one message."""
     fields = {field.alias: field for field in table.match_fields}
     for name in match.keys() - fields.keys():
         raise KeyError(f"it has no match field {name!r}")
@@ -130,7 +130,7 @@ def updates_between(
     Args:
         pipeline: The program.
         old: The entries that the device has.
-        new: Those that it is to have.
+        new: Entries that it is to have.
 
     Raises:
         PipelineError: The program does not take an entry.

@@ -55,7 +55,7 @@ def explain(
     """Turns a failed call into the exception to raise.
 
     Args:
-        error: As grpc raised it.
+        error: The error that grpc raised.
         doing: The call and the device, such as "Write on device 1 at 127.0.0.1:50051".
         what: Names of a Write's updates, in order, to tell which of them failed.
     """

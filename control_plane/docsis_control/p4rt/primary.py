@@ -39,7 +39,7 @@ class Primary(P4Device):
         """Args: P4Runtime's device id, and the election id of the arbitration."""
         super().__init__(device_id, election_id)
         self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        # Whoever waits for it sees the exception; nobody has to.
+        # Whoever waits sees the exception; asyncio is not to complain if nobody does.
         self.lost.add_done_callback(lambda future: future.cancelled() or future.exception())
         self.on_packet: PacketHandler | None = None
         self._arbitrated: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -80,14 +80,21 @@ class Primary(P4Device):
         """Sends a p4.v1.StreamMessageRequest."""
 
     async def arbitrate(self) -> None:
-        """Asks to be the primary, and waits until it is; the stream is open."""
+        """Asks to be the primary, and waits until it is; the stream is open.
+
+        Raises:
+            ConnectionLost: The stream has ended, or no answer comes in time.
+            NotPrimaryError: Another controller is the primary.
+            P4RuntimeError: The server refuses it.
+        """
         request = p4r.StreamMessageRequest()
         request.arbitration.device_id = self.device_id
         request.arbitration.election_id.CopyFrom(self.election_id)
-        await self.send(request)
         try:
             # Not wait_for: Python 3.11's loses a cancellation that comes with the answer.
             async with asyncio.timeout(RPC_TIMEOUT):
+                # A server that has stopped reading makes this wait, too.
+                await self.send(request)
                 await asyncio.shield(self._arbitrated)
         except TimeoutError:
             raise ConnectionLost(f"arbitration with {self.place}: no answer") from None

@@ -25,7 +25,7 @@ _LONGEST_READ: Final = LONGEST - 1
 """Bytes of a value, at most: so that it fits into a signed number."""
 
 _OF_LENGTH: Final = np.array([(1 << 8 * length) - 1 for length in range(LONGEST)], np.uint64)
-"""By the length of a value, the bits that it has of the eight bytes that end with it."""
+"""The value's own bits in the eight bytes that end with it, by the length of the value."""
 
 _ENTITIES, _REGISTER_ENTRY, _REGISTER_ID = 0x0A, 0x5A, 0x08
 """Keys on the wire: ReadResponse.entities, Entity.register_entry, RegisterEntry.register_id. Behind
@@ -38,7 +38,7 @@ class Block:
 
     Attributes:
         request: Entities of a serialized p4.v1.ReadRequest.
-        heads: What stands in front of the value in an entity of the answer.
+        heads: Bytes in front of the value in an entity of the answer.
     """
 
     request: bytes

@@ -13,14 +13,14 @@ _LONGER: Final = np.array([1 << 8 * length for length in range(1, LONGEST)], np.
 """The least values that have two bytes, three bytes and so on."""
 
 _OF_LENGTH: Final = np.arange(LONGEST) < np.arange(LONGEST + 1)[:, np.newaxis]
-"""By the length of a value, which of the eight bytes behind the head are its own."""
+"""The value's own bytes among the eight behind the head, by the length of the value."""
 
 
 class Updates:
     """Cells to be written, each of them again and again.
 
     Attributes:
-        heads: What stands in front of the value in an update of a serialized p4.v1.WriteRequest.
+        heads: Bytes in front of the value in an update of a serialized p4.v1.WriteRequest.
     """
 
     def __init__(self, heads: Heads) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Within which bounds parameters of queue managers are, and the words for those that are not."""
+"""Bounds of queue managers' parameters, and the words for values outside of them."""
 
 from typing import Final
 
@@ -12,7 +12,7 @@ MAX_TIME: Final = 10_000_000_000
 """Nanoseconds; no queue is meant to wait longer. The pipeline's delay_us_t holds 400 times that."""
 
 SMALLEST_WEIGHT: Final = 1 / (1 << 16)
-"""The least that the pipeline's Q0.16 tells from 0."""
+"""The smallest number above 0 that the pipeline's Q0.16 has."""
 
 MOST_DQ_PACKETS: Final = 1024
 """The most packets of a measurement of the departure rate; the pipeline's arithmetic holds that

@@ -20,7 +20,7 @@ from docsis_control.queue_managers.registry import ADAPTER, ALGORITHMS
 
 _ALGORITHM: Final = "algorithm"
 SUFFIXES: Final = (".yaml", ".yml")
-"""How a file's name ends; whatever does not is a preset's name."""
+"""Suffixes of files; any other argument is a preset's name."""
 
 
 def from_argument(text: str) -> QueueManagement:
@@ -77,7 +77,8 @@ def changed(management: QueueManagement, values: Mapping[str, Any]) -> QueueMana
     """The same with other values; null takes a key away.
 
     Raises:
-        KeyedError: What comes of it is none, or another algorithm; the key is from its root.
+        KeyedError: The result is no queue management, or of another algorithm; the key is from its
+            root.
     """
     if values.get(_ALGORITHM, management.algorithm) != management.algorithm:
         raise KeyedError(_ALGORITHM, "cannot be changed; choose another queue manager")

@@ -22,11 +22,11 @@ DEFAULT_MULTIPLIER: Final = 0x9E3779B1
 
 
 RoundRobin = Literal["deficit", "packets"]
-"""How flow queues that have frames take turns: by deficit, in equal bytes (Shreedhar and Varghese,
-1996), or a frame each, however long (001, figure 5)."""
+"""Order in which flow queues that have frames take turns: by deficit, in equal bytes (Shreedhar and
+Varghese, 1996), or a frame each, however long (001, figure 5)."""
 
 ROUND_ROBIN_CODES: Final[Mapping[RoundRobin, int]] = {"deficit": 0, "packets": 1}
-"""As a RoundRobin of docsis.tm.v1."""
+"""Numbers of the orders in a RoundRobin of docsis.tm.v1."""
 
 
 class FlowQueues(Model):
@@ -34,7 +34,7 @@ class FlowQueues(Model):
 
     queues: int = Field(
         default=MAX_FLOW_QUEUES,
-        description=f"How many, 2 to {MAX_FLOW_QUEUES}.",
+        description=f"Number of queues, 2 to {MAX_FLOW_QUEUES}.",
         json_schema_extra={"minimum": 2, "maximum": MAX_FLOW_QUEUES},
     )
     search: bool = Field(
@@ -52,7 +52,7 @@ class FlowQueues(Model):
     )
     multiplier: int = Field(
         default=DEFAULT_MULTIPLIER,
-        description="Of the hash, odd: another one makes other sessions collide.",
+        description="Odd multiplier of the hash: another one makes other sessions collide.",
         json_schema_extra={"minimum": 1, "maximum": 2**32 - 1},
     )
 

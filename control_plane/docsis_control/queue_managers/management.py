@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A service flow's queue management: who drops early, with which parameters, in how many queues.
+"""A service flow's queue management: its queue manager, parameters and flow queues.
 
 Durations are nanoseconds and sizes bytes once parsed; in YAML both have their units. Probabilities,
 shares and weights are numbers without a unit, exact as they are written: `fractions` of them.
@@ -41,13 +41,13 @@ class QueueManagement(Model):
     """Its name and source, as the P4 contract has them."""
 
     decides: ClassVar[str]
-    """Where in the pipeline it decides, and in which P4 file; Markdown."""
+    """Its place in the pipeline, and the P4 file that decides; Markdown."""
 
     state: ClassVar[str]
     """Its registers, tables and law; Markdown."""
 
     without_flow_queues: ClassVar[str] = ""
-    """Why it goes without flow queues; "" where it can have them."""
+    """The reason why it cannot have flow queues; "" where it can."""
 
     controlled: ClassVar[bool] = False
     """Whether a periodic law of the controller's sets its drop probability."""
@@ -92,7 +92,7 @@ class QueueManagement(Model):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Those of the algorithm alone, as they are written in YAML."""
+        """The algorithm's own parameters, as they are written in YAML."""
         return self.model_dump(
             mode="json", exclude={"algorithm", "buffer", "flow_queues"}, exclude_none=True
         )
@@ -152,12 +152,12 @@ class Described:
 
     Attributes:
         management: The management.
-        label: For tables and figures, with what tells it from its neighbours.
-        colour: Of its lines in figures.
-        line: Their style; with the colour no other preset's.
-        what: What it is, in the documentation's table.
-        parameters: Its parameters, there.
-        source: Where they come from, there.
+        label: Name in tables and figures, with the parameters that distinguish similar presets.
+        colour: Colour of its lines in figures.
+        line: Style of its lines; no other preset has the same colour and style.
+        what: Its description in the documentation's table.
+        parameters: Its parameters in that table.
+        source: Source of the parameters in that table.
     """
 
     management: QueueManagement

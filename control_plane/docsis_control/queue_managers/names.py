@@ -29,7 +29,7 @@ class QueueManager(IntEnum):
 
     @property
     def label(self) -> str:
-        """As operators write it."""
+        """The name that operators write."""
         return self.name.lower().replace("_", "-")
 
 
@@ -59,7 +59,7 @@ class Preset(StrEnum):
 
     @property
     def label(self) -> str:
-        """For tables and figures, with what tells it from its neighbours."""
+        """Name in tables and figures, with the parameters that distinguish similar presets."""
         from docsis_control.queue_managers.registry import DESCRIBED
 
         return DESCRIBED[self].label

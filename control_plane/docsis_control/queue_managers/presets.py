@@ -12,7 +12,7 @@ from docsis_control.queue_managers.registry import DESCRIBED
 PRESETS: Final[Mapping[Preset, QueueManagement]] = MappingProxyType(
     {preset: described.management for preset, described in DESCRIBED.items()}
 )
-"""By name; all of them."""
+"""All presets by name."""
 
 
 def resolve(choice: Preset | QueueManagement) -> QueueManagement:

@@ -31,12 +31,12 @@ _MODULES: Final = {manager: _module(manager) for manager in QueueManager}
 MODELS: Final[Mapping[QueueManager, type[QueueManagement]]] = MappingProxyType(
     {manager: module.MODEL for manager, module in _MODULES.items()}
 )
-"""By the number in the pipeline."""
+"""The models by their number in the pipeline."""
 
 ALGORITHMS: Final[Mapping[str, type[QueueManagement]]] = MappingProxyType(
     {manager.label: model for manager, model in MODELS.items()}
 )
-"""By what a file says in `algorithm`."""
+"""The models by the value of `algorithm` in a file."""
 
 _FOUND: Final = {
     preset: described
@@ -58,4 +58,4 @@ else:
 """A queue management as a field of a model: one of those that there are."""
 
 ADAPTER: Final[TypeAdapter[QueueManagement]] = TypeAdapter(cast(Any, AnyManagement))
-"""Reads any of them."""
+"""Reads any queue management."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parts of table entries that queue managers have in common.
 
-Fixed point is exact: of the number as it was written, rounded to the nearest.
+Fixed point is exact: it is the number as it was written, rounded to the nearest.
 """
 
 from fractions import Fraction

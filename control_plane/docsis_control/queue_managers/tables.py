@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documentation's tables of queue managers, made of what the managers say of themselves.
+"""The documentation's tables of queue managers, made from the managers' own descriptions.
 
 A page has a table between two comments, `<!-- table: NAME -->` and `<!-- end -->`:
 
@@ -56,7 +56,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "algorithms": algorithms,
     "queue-managers": numbers,
 }
-"""By their names on a page."""
+"""The tables by their names on a page."""
 
 
 def with_tables(page: str) -> str:

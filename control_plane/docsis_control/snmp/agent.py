@@ -22,7 +22,7 @@ from docsis_control.status import Status, StatusError
 LOOPBACK: Final = "127.0.0.1"
 
 KEEP_SECONDS: Final = 1.0
-"""How long the values of one status are answered with."""
+"""How long answers come from the values of one status."""
 
 _WAITING: Final = 64
 """Datagrams; a manager asks again for what is beyond."""

@@ -54,7 +54,7 @@ class Request:
     """A request that is to be answered.
 
     Attributes:
-        message: As decoded.
+        message: The decoded message.
         pdu: PDU of the message.
         asked: The names of its variables.
     """
@@ -68,7 +68,7 @@ def parse(datagram: bytes, community: bytes) -> Request | None:
     """The request in a datagram.
 
     Args:
-        datagram: What came; anything.
+        datagram: Any bytes that came.
         community: Whoever does not name it gets no response.
 
     Returns:
@@ -93,7 +93,7 @@ def respond(request: Request, tree: Tree | None) -> bytes:
 
     Args:
         request: Request as `parse` gives it.
-        tree: What there is; None when it cannot be had, which is answered with genErr.
+        tree: The tree of objects; None when it cannot be had, which is answered with genErr.
     """
     kind = request.pdu.tagSet
     if kind == rfc1905.SetRequestPDU.tagSet:

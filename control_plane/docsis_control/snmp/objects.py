@@ -51,7 +51,7 @@ class Object:
     Attributes:
         name: Name of its definition.
         oid: Without the instance.
-        syntax: What its values are on the wire.
+        syntax: Type of its values on the wire.
         most: The largest that its definition permits, where that is less than the syntax's.
     """
 
@@ -146,7 +146,7 @@ OBJECTS: Final = (
     POLICED_DELAY_PKTS,
     AQM_DROPPED_PKTS,
 )
-"""All that is served."""
+"""All objects that are served."""
 
 _Found = Iterator[tuple[Object, Oid, int | str | bytes]]
 """An object, its instance, its value."""

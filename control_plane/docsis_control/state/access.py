@@ -16,7 +16,7 @@ class BucketState:
     """A sustained rate's token bucket to start a service flow with.
 
     Attributes:
-        tokens: In 1/8,000,000 byte.
+        tokens: Tokens in 1/8,000,000 byte.
         updated_us: The switch's time when it held them, microseconds; None is now.
     """
 

@@ -29,8 +29,8 @@ SERVICE_FLOW_COUNTERS: Final = (
 """Counters by service flow; docs/p4-contract.md."""
 
 RESYNCHRONIZED: Final = "sf_resynchronized"
-"""How often a service flow's books were made right after frames were lost between ingress and
-egress: a counter of events, not of frames."""
+"""Counts how often a service flow's books were made right after frames were lost between ingress
+and egress: a counter of events, not of frames."""
 
 PRIMARY_TABLE: Final = "FrameIngress.classifier.primary"
 
@@ -62,8 +62,8 @@ class CounterReadings:
     """A device's counters.
 
     Attributes:
-        flows: By index of the service flow, 0 for none, then by name of the counter. All of a
-            service flow's are of one moment.
+        flows: Counts by the service flow's index, 0 for none, then by name of the counter. Those of
+            one service flow are of one moment.
         classifiers: Frames that a classifier took, by its modem's number and the P4Runtime
             priority that its entries share; None where the target does not tell.
         primary: Frames that no classifier took, by the modem's number; None as above.

@@ -86,7 +86,7 @@ class _Known:
 
     Attributes:
         heartbeat: The register of the controller's heartbeat, to be written.
-        written: What the device has in `_WRITTEN`, by index, as far as is known; -1 is unknown.
+        written: The device's values of `_WRITTEN`, by index; -1 is unknown.
     """
 
     def __init__(self, pipeline: Pipeline) -> None:
@@ -238,7 +238,7 @@ class RegisterAccess:
         """Makes readings of serialized ReadResponses to `read_request`, true at that time.
 
         Args:
-            responses: In any order and form that P4Runtime allows.
+            responses: The answers, in any order and form that P4Runtime allows.
             now_us: On the switch's clock, microseconds.
 
         Raises:
@@ -331,7 +331,7 @@ class RegisterTicks:
         self._access.written(settings)
 
     def _now_since(self, before: int) -> int:
-        """When a device answered that was asked then."""
+        """Returns the time of a device's answer to a question that was asked then."""
         return (before + self._clock.now()) // 2
 
     def _call(self, method: str, request: bytes) -> list[bytes]:

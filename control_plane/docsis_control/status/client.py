@@ -16,7 +16,7 @@ def find_controllers(folder: Path | None = None) -> dict[int, Path]:
     """The sockets of the controllers that run, by process id.
 
     Args:
-        folder: Where to look; `default_folder` unless given.
+        folder: Folder in which to look; `default_folder` unless given.
     """
     return running(folder or default_folder())
 
@@ -26,7 +26,7 @@ def fetch(pid: int | None = None, folder: Path | None = None) -> Status:
 
     Args:
         pid: Which one, where there are several.
-        folder: Where to look; `default_folder` unless given.
+        folder: Folder in which to look; `default_folder` unless given.
 
     Raises:
         StatusError: None runs, several do, or it does not answer.

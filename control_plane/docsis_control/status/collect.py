@@ -115,7 +115,7 @@ class Collector:
 
 
 def _upstream_channels(answers: Iterable[bytes], known: Directory) -> tuple[UpstreamChannel, ...]:
-    """By number; switches that run in one process all tell of the same channels."""
+    """Returns the channels by number; switches in one process all tell of the same channels."""
     names = known.flow_name
     channels = {one.name: one for answer in answers for one in channels_from(answer, names)}
     return tuple(sorted(channels.values(), key=lambda channel: channel.number))

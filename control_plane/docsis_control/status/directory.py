@@ -31,7 +31,7 @@ _CONDITIONS: Final = ("ethernet", "ieee_802_1q", "ip", "ipv6")
 
 @lru_cache(maxsize=256)
 def _written(management: QueueManagement) -> dict[str, Any]:
-    """For the many service flows that have the same; nobody changes it."""
+    """Shared by the many service flows that have the same; nobody changes it."""
     return as_written(management)
 
 
@@ -40,7 +40,7 @@ class ClassifierPlace:
     """A classifier that a modem is configured with.
 
     Attributes:
-        classifier: What it means.
+        classifier: The classifier itself.
         priority: P4Runtime's, of its entries in the table.
         match: Its conditions by their keys in the configuration file, as `sf add` takes them.
     """
@@ -56,9 +56,9 @@ class FlowPlace:
 
     Attributes:
         device: Name of the device.
-        flow: As that device is provisioned with it.
-        parameters: What it was given, for the status.
-        classifiers: Those that select it, in the order in which they are tried.
+        flow: The service flow that the device is provisioned with.
+        parameters: Its parameters for the status.
+        classifiers: Classifiers that select it, in the order in which they are tried.
     """
 
     device: str
@@ -68,7 +68,7 @@ class FlowPlace:
 
     @property
     def name(self) -> str:
-        """For people."""
+        """Name for people."""
         flow = self.flow
         label = flow.class_name or ("primary" if flow.primary else str(flow.reference))
         if flow.modem == GROUP_MODEM:
@@ -90,8 +90,8 @@ class Directory:
     """The directory of a deployment.
 
     Attributes:
-        deployment: Whose.
-        modems: By number, with the CMTS's flows for each as its own.
+        deployment: The deployment that it describes.
+        modems: Modems by number, with the CMTS's flows for each as its own.
         others: The service flows that belong to no modem, by name of their device.
     """
 

@@ -33,8 +33,12 @@ class LoopHealth:
     cycles: int = Field(ge=0, description="Updates that the device acknowledged.")
     missed: int = Field(ge=0, description="Intervals without one while the device was there.")
     reconnects: int = Field(ge=0, description="How often the connection was made again.")
-    lateness_ms: Quantiles = Field(description="From an interval's deadline to its update's start.")
-    cycle_ms: Quantiles = Field(description="From the start of an update to its acknowledgement.")
+    lateness_ms: Quantiles = Field(
+        description="Time from an interval's deadline to its update's start."
+    )
+    cycle_ms: Quantiles = Field(
+        description="Time from the start of an update to its acknowledgement."
+    )
 
 
 @dataclass(frozen=True, kw_only=True, config=_LENIENT)
@@ -44,7 +48,7 @@ class Health:
     pid: int = Field(description="The controller's process.")
     uptime_s: float = Field(ge=0, description="How long the controller has run, seconds.")
     revision: int = Field(ge=0, description="Changes of the deployment so far, as seen here.")
-    loops: tuple[LoopHealth, ...] = Field(description="Of each device.")
+    loops: tuple[LoopHealth, ...] = Field(description="The control loop of each device.")
 
 
 _HEALTH: Final = TypeAdapter(Health)
@@ -96,8 +100,8 @@ async def serving_health(controller: Controller, folder: Path) -> AsyncIterator[
     """Serves in the block, at a socket named by this process.
 
     Args:
-        controller: Whose health.
-        folder: Where controllers are looked for.
+        controller: Controller whose health is told.
+        folder: Folder in which controllers are looked for.
 
     Raises:
         OSError: There can be no socket there.
@@ -112,7 +116,7 @@ def fetch_health(pid: int | None = None, folder: Path | None = None) -> Health:
 
     Args:
         pid: Which one, where there are several.
-        folder: Where to look; the user's folder unless given.
+        folder: Folder in which to look; the user's folder unless given.
 
     Raises:
         ControllerError: None runs, several do, or it answers with something else.

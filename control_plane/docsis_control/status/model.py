@@ -71,7 +71,7 @@ class Counters:
 
 @dataclass(frozen=True, kw_only=True, config=_LENIENT)
 class Scheduling:
-    """How an upstream service flow comes to grants."""
+    """The scheduling of an upstream service flow: its way to grants."""
 
     upstream_channel: str | None = Field(
         description="Name of its upstream channel; null where none has a request/grant MAC, and "
@@ -84,28 +84,29 @@ class Scheduling:
         ge=0, description="Bits that are set forbid (TLV 24.16)."
     )
     nominal_polling_interval_ms: float | None = Field(
-        description="Between two polls, milliseconds; null where it is not polled."
+        description="Time between two polls, milliseconds; null where it is not polled."
     )
-    tolerated_poll_jitter_ms: float | None = Field(description="Of the polls, milliseconds.")
+    tolerated_poll_jitter_ms: float | None = Field(description="Jitter of polls, milliseconds.")
     unsolicited_grant_size_bytes: int | None = Field(
-        description="Of each unsolicited grant; null where there are none."
+        description="Size of each unsolicited grant; null where there are none."
     )
     nominal_grant_interval_ms: float | None = Field(
-        description="Of unsolicited grants, milliseconds."
+        description="Interval of unsolicited grants, milliseconds."
     )
     tolerated_grant_jitter_ms: float | None = Field(
-        description="Of unsolicited grants, milliseconds."
+        description="Jitter of unsolicited grants, milliseconds."
     )
     grants_per_interval: int | None = Field(description="Unsolicited grants in each interval.")
     guaranteed_grant_rate_bps: int | None = Field(
-        description="Of proactive grants, bit/s; null where there are none."
+        description="Rate of proactive grants, bit/s; null where there are none."
     )
     guaranteed_grant_interval_ms: float | None = Field(
-        description="Of proactive grants, milliseconds; 0 is one MAP."
+        description="Interval of proactive grants, milliseconds; 0 is one MAP."
     )
     guaranteed_request_interval_ms: float | None = Field(
         default=None,
-        description="Of polls beside proactive grants, milliseconds; null where there are none.",
+        description="Interval of polls beside proactive grants, milliseconds; null where there are "
+        "none.",
     )
     activity_detection_disabled: bool = Field(
         default=False, description="Whether proactive grants come while the flow is idle, too."
@@ -114,8 +115,12 @@ class Scheduling:
         default=False,
         description="Whether requests are to tell all that is queued (TLV 24.48); not in force.",
     )
-    maximum_concatenated_burst_bytes: int = Field(ge=0, description="0 is no limit.")
-    backoff_window_multiplier_eighths: int = Field(ge=1, description="Of the contention window.")
+    maximum_concatenated_burst_bytes: int = Field(
+        ge=0, description="Longest concatenated burst; 0 is no limit."
+    )
+    backoff_window_multiplier_eighths: int = Field(
+        ge=1, description="Multiplier of the contention window, in eighths."
+    )
     bytes_requested_multiplier: int = Field(
         ge=1, description="Bytes that a queue-depth request counts in."
     )
@@ -125,7 +130,7 @@ class Scheduling:
 class Provisioned:
     """The parameters that a service flow was given."""
 
-    traffic_priority: int = Field(ge=0, le=7, description="7 goes first.")
+    traffic_priority: int = Field(ge=0, le=7, description="Traffic priority; 7 goes first.")
     maximum_sustained_traffic_rate_bps: int | None = Field(
         ge=1, description="bit/s; null for no limit but the channel's."
     )
@@ -135,7 +140,8 @@ class Provisioned:
     maximum_traffic_burst_bytes: int = Field(ge=0, description="Bytes.")
     minimum_reserved_traffic_rate_bps: int = Field(ge=0, description="bit/s; 0 for none.")
     assumed_minimum_reserved_rate_packet_size_bytes: int = Field(
-        ge=0, description="What a shorter frame counts for in the minimum rate; 0: its own length."
+        ge=0,
+        description="Bytes that a shorter frame counts for in the minimum rate; 0: its own length.",
     )
     tos_and_mask: int = Field(
         ge=0, le=255, description="New ToS byte: (byte AND this) OR tos_or_mask; 255 and 0: as is."
@@ -143,16 +149,16 @@ class Provisioned:
     tos_or_mask: int = Field(ge=0, le=255, description="See tos_and_mask.")
     buffer_bytes: int = Field(ge=0, description="Limit of the queue, bytes.")
     minimum_buffer_bytes: int | None = Field(
-        ge=0, description="Of Buffer Control, as configured; null where it is not."
+        ge=0, description="Buffer Control's minimum, as configured; null where it is not."
     )
     target_buffer_bytes: int | None = Field(
-        ge=0, description="Of Buffer Control, as configured; null where it is not."
+        ge=0, description="Buffer Control's target, as configured; null where it is not."
     )
     maximum_buffer_bytes: int | None = Field(
-        ge=0, description="Of Buffer Control, as configured; null where it is not."
+        ge=0, description="Buffer Control's maximum, as configured; null where it is not."
     )
     aqm_enabled: bool = Field(description="Whether frames are dropped early.")
-    queue_manager: QueueManager = Field(description="Who decides which.")
+    queue_manager: QueueManager = Field(description="The queue manager that decides early drops.")
     queue_management: dict[str, Any] = Field(
         default_factory=dict,
         description=(
@@ -167,14 +173,14 @@ class Provisioned:
         ),
     )
     scheduling: Scheduling | None = Field(
-        default=None, description="How it comes to grants; null downstream."
+        default=None, description="How the service flow comes to grants; null downstream."
     )
     ack_suppression: str = Field(
         default="none",
         description="Which queued TCP acknowledgements later ones replace: none, always or safe.",
     )
     suppresses_acks: bool = Field(
-        default=False, description="Whether its queue does so; flow queues do not."
+        default=False, description="Whether its queue replaces them; flow queues do not."
     )
 
 
@@ -207,7 +213,7 @@ class Aqm:
         description="drop_prob_ of DOCSIS-PIE, from 0 to 13.6, or of PIE; Adaptive RED's maxp.",
     )
     burst_allowance_ms: float = Field(
-        ge=0, description="What is left of it, milliseconds; 0 where the law has none."
+        ge=0, description="Burst allowance that is left, milliseconds; 0 where the law has none."
     )
 
 
@@ -248,23 +254,23 @@ class ServiceFlow:
         ge=0, description="Unique in the modem and direction; 0 for the CMTS's group flow."
     )
     class_name: str = Field(description='Its Service Class Name, or "".')
-    name: str = Field(description="For people.")
-    direction: Direction = Field(description="Which way its frames go.")
-    primary: bool = Field(description="Whether it takes what no classifier takes.")
+    name: str = Field(description="Name for people.")
+    direction: Direction = Field(description="Direction of its frames.")
+    primary: bool = Field(description="Whether it takes frames that no classifier takes.")
     device: str = Field(description="The device that queues it.")
     index: int = Field(ge=1, description="Its index in that device's registers and counters.")
-    provisioned: Provisioned = Field(description="What it was given.")
-    counters: Counters | None = Field(description="Since the device was provisioned.")
+    provisioned: Provisioned = Field(description="Its parameters.")
+    counters: Counters | None = Field(description="Its counters since the device was provisioned.")
     delayed: Traffic | None = Field(
         description=(
-            "Of the forwarded frames, those that its rates made wait, themselves or the frames "
-            "before them; null, too, where the target does not tell."
+            "Forwarded frames that its rates made wait, themselves or the frames before them; "
+            "null, too, where the target does not tell."
         )
     )
     suppressed: Traffic | None = Field(
         default=None,
         description=(
-            "TCP acknowledgements that left its queue for nowhere, as later ones replaced them; "
+            "TCP acknowledgements that were taken out of its queue, as later ones replaced them; "
             "null, too, where the target does not tell."
         ),
     )
@@ -278,9 +284,11 @@ class ServiceFlow:
     )
     queue: Queue | None = Field(description="Its queue now.")
     aqm: Aqm | None = Field(
-        description="Null, too, where its queue manager has no law in the controller."
+        description="Its law; null, too, where its queue manager has none in the controller."
     )
-    classifiers: tuple[Classifier, ...] | None = Field(description="In the order of priority.")
+    classifiers: tuple[Classifier, ...] | None = Field(
+        description="Its classifiers, in the order of priority."
+    )
 
 
 @dataclass(frozen=True, kw_only=True, config=_LENIENT)
@@ -289,7 +297,7 @@ class Modem:
 
     name: str = Field(description="Its name in the topology.")
     number: int = Field(ge=1, le=255, description="Its number in the pipelines' tables.")
-    service_flows: tuple[ServiceFlow, ...] = Field(description="By SFID.")
+    service_flows: tuple[ServiceFlow, ...] = Field(description="Its service flows, by SFID.")
 
 
 @dataclass(frozen=True, kw_only=True, config=_LENIENT)
@@ -303,12 +311,16 @@ class Quantiles:
 
 @dataclass(frozen=True, kw_only=True, config=_LENIENT)
 class Loop:
-    """How well a control loop keeps its 16 ms."""
+    """Punctuality of a control loop, which has 16 ms for an update."""
 
     cycles: int = Field(ge=0, description="Updates that the device acknowledged.")
     missed: int = Field(ge=0, description="Intervals without one while the device was there.")
-    lateness_ms: Quantiles = Field(description="From an interval's deadline to its update's start.")
-    cycle_ms: Quantiles = Field(description="From the start of an update to its acknowledgement.")
+    lateness_ms: Quantiles = Field(
+        description="Time from an interval's deadline to its update's start."
+    )
+    cycle_ms: Quantiles = Field(
+        description="Time from the start of an update to its acknowledgement."
+    )
 
 
 @dataclass(frozen=True, kw_only=True, config=_LENIENT)
@@ -324,8 +336,10 @@ class Lateness:
     p99_ms: float = Field(ge=0, description="99th percentile, milliseconds.")
     max_ms: float = Field(ge=0, description="The longest, milliseconds.")
     bound_ms: float = Field(ge=0, description="Later than this, time jumps, milliseconds.")
-    jumps: int = Field(ge=0, description="How often time jumped: what is above 0 is not valid.")
-    jumped_ms: float = Field(ge=0, description="How far in sum, milliseconds.")
+    jumps: int = Field(
+        ge=0, description="How often time jumped; results with a jump are not valid."
+    )
+    jumped_ms: float = Field(ge=0, description="Sum of the jumps, milliseconds.")
 
 
 @dataclass(frozen=True, kw_only=True, config=_LENIENT)
@@ -350,7 +364,7 @@ class Link:
 class Device:
     """A switch."""
 
-    name: str = Field(description="Of its node in the topology.")
+    name: str = Field(description="Name of its node in the topology.")
     role: Literal["cm", "cmts"] = Field(description="The program it runs.")
     device_id: int = Field(ge=0, description="P4Runtime device id.")
     address: str = Field(description="host:port of its P4Runtime server.")
@@ -366,7 +380,7 @@ class Device:
         default=(), description="Links of hosts and servers with loss or jitter, by port."
     )
     service_flows: tuple[ServiceFlow, ...] = Field(
-        description="Those of no modem: the CMTS's group flow, which takes what is flooded."
+        description="Service flows of no modem: the CMTS's group flow, which takes flooded frames."
     )
     without_service_flow: Counters | None = Field(
         description="Frames that belong to no service flow; null while it does not answer."
@@ -377,8 +391,8 @@ class Device:
 class Channel:
     """The rates of the shared channel, bit/s of Ethernet frames."""
 
-    upstream_bps: int = Field(ge=1, description="From all modems to the CMTS.")
-    downstream_bps: int = Field(ge=1, description="From the CMTS to all modems.")
+    upstream_bps: int = Field(ge=1, description="Rate from all modems to the CMTS, bit/s.")
+    downstream_bps: int = Field(ge=1, description="Rate from the CMTS to all modems, bit/s.")
 
 
 @dataclass(frozen=True, kw_only=True, config=_LENIENT)
@@ -386,18 +400,21 @@ class Status:
     """The controller's status at one moment."""
 
     schema_version: int = Field(description="Raised when a field changes its meaning or goes.")
-    time_unix_s: float = Field(description="When it was made, seconds since 1970.")
+    time_unix_s: float = Field(description="Time at which it was made, seconds since 1970.")
     pid: int = Field(description="The controller's process.")
     uptime_s: float = Field(ge=0, description="How long the controller has run, seconds.")
     topology: str = Field(description="Name of the topology.")
     tier: str = Field(description="Name of the service tier.")
     aqm: str = Field(description="Queue manager of the upstream service flows.")
     channel: Channel | None = Field(description="Null where it is as fast as the link.")
-    modems: tuple[Modem, ...] = Field(description="With their service flows of both directions.")
+    modems: tuple[Modem, ...] = Field(
+        description="The modems, with their service flows of both directions."
+    )
     devices: tuple[Device, ...] = Field(description="The switches.")
     upstream_channels: tuple[UpstreamChannel, ...] = Field(
         default=(),
-        description="Those with a request/grant MAC, as far as the switches tell, by number.",
+        description="Upstream channels with a request/grant MAC, as far as the switches tell, by "
+        "number.",
     )
 
 

@@ -26,7 +26,7 @@ async def serving(get: Callable[[], Awaitable[Status]], folder: Path) -> AsyncIt
 
     Args:
         get: Gets the status.
-        folder: Where controllers are looked for.
+        folder: Folder in which controllers are looked for.
 
     Raises:
         OSError: There can be no socket there.

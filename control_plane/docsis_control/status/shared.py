@@ -26,7 +26,7 @@ class SharedStatus:
         """The status, at most 0.1 s old.
 
         Raises:
-            Exception: What making it raised, to all who asked at that time.
+            Exception: Making it raised this; all who asked at that time get it.
         """
         async with self._lock:
             if self._status is None or time.monotonic() - self._made >= SHARED_SECONDS:

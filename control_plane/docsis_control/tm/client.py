@@ -37,7 +37,7 @@ class QueueSetting:
     """A service flow's queue.
 
     Attributes:
-        flow: What is provisioned.
+        flow: The provisioned service flow.
         afresh: Whether the bucket starts with the flow's initial tokens; else it keeps its own.
         queue_limit: Bytes, instead of the flow's.
         sub_queues: How many, instead of the flow's.
@@ -116,8 +116,8 @@ class Counted(NamedTuple):
     """The traffic manager's counters at one moment.
 
     Attributes:
-        queues: Those of the service flows' queues, by port and queue.
-        links: Those of the ports' links, by port.
+        queues: Counters of the service flows' queues, by port and queue.
+        links: Counters of the ports' links, by port.
     """
 
     queues: Mapping[tuple[int, int], QueueCounters]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How late a switch ran what was due: what docsis.tm.v1 tells, its quantiles and differences."""
+"""Lateness of a switch, as docsis.tm.v1 tells it, with its quantiles and differences."""
 
 import math
 from collections.abc import Iterator
@@ -30,14 +30,14 @@ class Lateness:
 
     @property
     def events(self) -> int:
-        """How many were counted."""
+        """Number of events that were counted."""
         return sum(count for _, count in self.buckets)
 
     def quantile_ns(self, share: float) -> int:
         """The lateness that a share of them did not exceed, within an eighth; 0 where none was.
 
         Args:
-            share: From 0 to 1.
+            share: A share from 0 to 1.
         """
         rank = math.ceil(self.events * share)
         for upto, reached in self._cumulative():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the links of hosts did to frames, as the traffic manager (docsis.tm.v1) counts it."""
+"""Counters of links: the frames that they carried and lost, as docsis.tm.v1 tells them."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class PhyNumbers(Model):
         default=None, description="Bytes of a minislot (docsis-1.1-004, docsis-3.1)."
     )
     overhead: ByteSize | None = Field(
-        default=None, description="What a burst has beside its data (docsis-1.1-004)."
+        default=None, description="Bytes of a burst beside its data (docsis-1.1-004)."
     )
     minislot_bits: Count | None = Field(
         default=None, description="Bits of a minislot before parity (docsis-3.0)."
@@ -40,7 +40,7 @@ class PhyNumbers(Model):
 class CapacityNumbers(Model):
     """The capacity that other users leave of the channel."""
 
-    rate: DataRate | None = Field(default=None, description="Mean.")
+    rate: DataRate | None = Field(default=None, description="Mean rate.")
     variation_percent: Count | None = Field(
         default=None, description="How far each MAP's draw may lie from the mean; 0 unless given."
     )
@@ -54,31 +54,31 @@ class BackoffNumbers(Model):
 
 
 class TimingNumbers(Model):
-    """How long things take."""
+    """Durations of the channel's steps."""
 
     map_ahead: Duration | None = Field(
-        default=None, description="From when a MAP is made to its start: its lead time."
+        default=None, description="Lead time of a MAP, from its making to its start."
     )
     map_to_modem: Duration | None = Field(
-        default=None, description="From when a MAP is made to when it is at the modems."
+        default=None, description="Time from the making of a MAP to its arrival at the modems."
     )
     map_processing: Duration | None = Field(
-        default=None, description="What modems need of the time from there to its start."
+        default=None, description="Time that modems need between its arrival and its start."
     )
     request_heard: Duration | None = Field(
-        default=None, description="From a request's end to when the CMTS knows of it."
+        default=None, description="Time from a request's end until the CMTS knows of it."
     )
     piggyback_heard: Duration | None = Field(
-        default=None, description="The same of a request in the head of a burst."
+        default=None, description="The same for a request in the head of a burst."
     )
     delivery: Duration | None = Field(
-        default=None, description="From a frame's last minislot to its delivery."
+        default=None, description="Time from a frame's last minislot to its delivery."
     )
     burst_preparation: Duration | None = Field(
-        default=None, description="So long before a grant a modem fills it."
+        default=None, description="Time before a grant at which a modem fills it."
     )
     ack_before_start: Duration | None = Field(
-        default=None, description="A MAP's Ack Time lies so long before its start."
+        default=None, description="Time from a MAP's Ack Time to its start."
     )
     map_with_previous: bool | None = Field(
         default=None, description="Whether a MAP is made when the one before it begins."

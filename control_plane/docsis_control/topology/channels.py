@@ -4,13 +4,14 @@
 from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 from pydantic import Field, field_validator
 
 from docsis_control.config.models import MAX_RATE, Model
 from docsis_control.config.units import DataRate, format_rate
 from docsis_control.topology.downstream import DownstreamFraming, MapTraffic, Packets
+from docsis_control.topology.elsewhere import LINKS
 from docsis_control.topology.upstream_channels import UpstreamChannel
 
 DownstreamQueues = Literal["per-service-flow", "shared"]
@@ -29,6 +30,8 @@ NO_SHARED_QUEUE: Final = (
 class ChannelRates(Model):
     """The rates of the shared channel, in bit/s of Ethernet frames."""
 
+    elsewhere: ClassVar[Mapping[str, str]] = LINKS
+
     upstream: DataRate | None = Field(
         default=None,
         description="Capacity from all modems to the CMTS; upstream channels have their own.",
@@ -46,13 +49,12 @@ class ChannelRates(Model):
     )
     downstream_queue: Packets | None = Field(
         default=None,
-        description="Frames of 1,522 bytes that a downstream queue holds of which nobody says how "
-        "large it is: that of a service flow without a buffer, and the shared one; 250 ms unless "
-        "given.",
+        description="Frames of 1,522 bytes that a downstream queue holds where no size is given: "
+        "the queue of a service flow without a buffer, and the shared queue; 250 ms unless given.",
     )
     map_traffic: MapTraffic | None = Field(
         default=None,
-        description="What MAPs of upstream channels take of the downstream; nothing unless given.",
+        description="Downstream capacity that MAPs of upstream channels take; none unless given.",
     )
 
     @field_validator("upstream", "downstream")

@@ -14,10 +14,10 @@ class Counted:
     """Makes an int a number of things: a number in Python, "50 packets" in YAML.
 
     Attributes:
-        unit: What is counted, in the plural.
+        unit: Name of the counted things, in the plural.
         least: The least number that may stand there.
         most: The greatest.
-        what: What the number is, for messages.
+        what: Meaning of the number, for messages.
         example: A usual number.
     """
 

@@ -59,7 +59,7 @@ class DownstreamFraming(Model):
 
     @property
     def framing(self) -> Framing:
-        """For the traffic manager."""
+        """The settings for the traffic manager."""
         return Framing(self.packet, self.header, self.frame_header, self.own_packets)
 
 
@@ -82,7 +82,7 @@ def shared_queue_bytes(rate: int, packets: int | None) -> int:
 
     Args:
         rate: bit/s of the channel.
-        packets: What the topology says of it; None: 250 ms at the channel's rate.
+        packets: The topology's number of packets; None: 250 ms at the channel's rate.
     """
     if packets is not None:
         return queue_bytes(packets)

@@ -3,7 +3,7 @@
 
 from collections.abc import Mapping
 from ipaddress import IPv4Interface
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Any, ClassVar, Final, Self
 
 from pydantic import Field, PlainSerializer, field_validator, model_validator
 
@@ -26,6 +26,7 @@ from docsis_control.modem_config.service_classes import ServiceClasses
 from docsis_control.ports import MOST_HOSTS
 from docsis_control.topology.channels import SHARED, ChannelRates, spread
 from docsis_control.topology.downstream import shared_queue_bytes
+from docsis_control.topology.elsewhere import LINKS
 from docsis_control.topology.upstream_channels import MOST_CHANNELS, UpstreamChannel
 
 GRPC_BASE_PORT: Final = 50050
@@ -34,6 +35,8 @@ GRPC_BASE_PORT: Final = 50050
 
 class Device(Model):
     """A P4 switch of the topology."""
+
+    elsewhere: ClassVar[Mapping[str, str]] = LINKS
 
     name: NodeName = Field(description="Name of the node.")
     device_id: int = Field(ge=0, lt=2**64, description="P4Runtime device id.")
@@ -63,7 +66,7 @@ LONGEST_JITTER: Final = 10_000_000_000
 
 
 class Link(Model):
-    """What happens to frames on a host's link, in each of its two directions by itself."""
+    """Loss and jitter of a link, in each of its two directions by itself."""
 
     loss: Share = Field(
         default=0, description="Share of the frames that it loses, each drawn by itself."
@@ -73,6 +76,11 @@ class Link(Model):
         description="Each frame takes up to so much longer, drawn uniformly; frames keep their "
         "order.",
     )
+
+    @property
+    def impairs(self) -> bool:
+        """Whether it does anything to frames."""
+        return bool(self.loss or self.jitter)
 
     @field_validator("jitter")
     @classmethod
@@ -117,6 +125,8 @@ ConfigurationFile = Annotated[
 
 class CableModem(Model):
     """A cable modem: its configuration and the hosts behind it."""
+
+    elsewhere: ClassVar[Mapping[str, str]] = LINKS
 
     name: NodeName = Field(description="Name of the modem.")
     configuration: ConfigurationFile | None = Field(
@@ -175,6 +185,8 @@ class CableModem(Model):
 class Topology(Model):
     """Cable modems, their CMTS, hosts behind the ones and servers behind the other."""
 
+    elsewhere: ClassVar[Mapping[str, str]] = LINKS
+
     name: str = Field(description="Name of the topology.")
     description: str = Field(default="", description="One line for people.")
     tier: ServiceTier | None = Field(
@@ -186,7 +198,7 @@ class Topology(Model):
     )
     channel: ChannelRates | None = Field(
         default=None,
-        description="What the modems share; each direction is as fast as the link unless given.",
+        description="Rates that the modems share; each direction has the link's rate unless given.",
     )
     upstream_channels: tuple[UpstreamChannel, ...] | None = Field(
         default=None,

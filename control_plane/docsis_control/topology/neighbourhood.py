@@ -25,7 +25,7 @@ HOSTS_A_MODEM: Final = 254
 
 Data = dict[str, Any]
 Where = Callable[[Location], Location]
-"""From a location in what was written out to the one in the file."""
+"""Maps a location in the written-out document to the one in the file."""
 
 
 def write_out(document: Document, data: Data) -> Where:

@@ -150,7 +150,7 @@ def check_reservations(topology: Topology, services: Mapping[str, Modem]) -> Non
     """Whether what is promised to the service flows of all modems fits into their channels.
 
     Args:
-        services: What each modem runs, by its name.
+        services: Services of the modems, by the modem's name.
 
     Raises:
         KeyedError: Minimum Reserved Traffic Rates, or unsolicited grants and polls, do not; the key

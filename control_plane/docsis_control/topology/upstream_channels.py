@@ -8,9 +8,10 @@ upstream_channels:
   - {name: fast, profile: docsis-3.1, backoff: {start: 2}}
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from pydantic import Field, model_validator
 
@@ -42,6 +43,7 @@ from docsis_control.topology.channel_numbers import (
     PhyNumbers,
     TimingNumbers,
 )
+from docsis_control.topology.elsewhere import LINKS
 
 MOST_CHANNELS: Final = 255
 """A MAP names its channel in one byte."""
@@ -50,15 +52,18 @@ MOST_CHANNELS: Final = 255
 class UpstreamChannel(Model):
     """An upstream channel with a request/grant MAC; what is not given is as the profile has it."""
 
+    elsewhere: ClassVar[Mapping[str, str]] = LINKS
+
     name: NodeName = Field(description="Name of the channel; us1, us2, ... unless given.")
     profile: Literal["cablelabs-2014", "docsis-1.1-004", "docsis-3.0", "docsis-3.1"] = Field(
-        description="What its numbers are unless given."
+        description="Profile that has the numbers which are not given."
     )
     map_time: Duration | None = Field(
-        default=None, description="What a MAP covers: whole minislots, or frames with docsis-3.1."
+        default=None,
+        description="Time that a MAP covers: whole minislots, or whole frames with docsis-3.1.",
     )
     line_rate: DataRate | None = Field(
-        default=None, description="Of all minislots, before parity and headers."
+        default=None, description="Rate of all minislots, before parity and headers."
     )
     minislot_time: Duration | None = Field(
         default=None, description="Length of a minislot where they follow each other."
@@ -74,36 +79,40 @@ class UpstreamChannel(Model):
         default=None, description="Whether a MAP grows where a grant does not fit."
     )
     contention_minislots: Count | None = Field(
-        default=None, description="For requests in contention, of each MAP."
+        default=None, description="Minislots of each MAP for requests in contention."
     )
-    maintenance_minislots: Count | None = Field(default=None, description="Of each MAP.")
-    request_minislots: Count | None = Field(default=None, description="That a request takes.")
+    maintenance_minislots: Count | None = Field(
+        default=None, description="Minislots of each MAP for maintenance."
+    )
+    request_minislots: Count | None = Field(
+        default=None, description="Minislots that a request takes."
+    )
     contention_place: Literal["head", "random-frame"] | None = Field(
-        default=None, description="Where in a MAP contention lies."
+        default=None, description="Place of contention in a MAP."
     )
     extra_contention: bool | None = Field(
-        default=None, description="Whether what is left of a MAP is for contention, too."
+        default=None, description="Whether the rest of a MAP is for contention, too."
     )
     collisions: bool | None = Field(
         default=None, description="Whether requests in the same minislots destroy each other."
     )
     grant_place: Literal["packed", "random"] | None = Field(
-        default=None, description="Where in a MAP grants lie."
+        default=None, description="Place of grants in a MAP."
     )
     capacity: CapacityNumbers | None = None
     backoff: BackoffNumbers | None = None
     tries: Count | None = Field(
-        default=None, description="A request is made so often, then its frame is dropped."
+        default=None, description="Number of requests for a frame before it is dropped."
     )
     asking: Literal["one-burst", "queue-depth"] | None = Field(
         default=None, description="How requests are made: DOCSIS 1.x and 2.0, or 3.0 and later."
     )
     packing: Literal["single", "concatenated", "continuous"] | None = Field(
-        default=None, description="What fills a burst."
+        default=None, description="How frames fill a burst."
     )
     concatenated_frames: Count | None = Field(
         default=None,
-        description="That a concatenation has at the most, up to the 255 that its header counts.",
+        description="Most frames of a concatenation, up to the 255 that its header counts.",
     )
     fragmentation: bool | None = Field(default=None, description="Whether frames may be cut.")
     piggyback: bool | None = Field(default=None, description="Whether a burst may carry a request.")
@@ -116,7 +125,8 @@ class UpstreamChannel(Model):
         default=None, description="MAC header of each frame, extended headers included."
     )
     segment_header: ByteSize | None = Field(
-        default=None, description="Of each grant where packing is continuous: 8 B, or 0 B."
+        default=None,
+        description="Segment header of each grant where packing is continuous: 8 B, or 0 B.",
     )
     timing: TimingNumbers | None = None
 
@@ -130,7 +140,7 @@ class UpstreamChannel(Model):
         """All numbers of the channel.
 
         Raises:
-            KeyedError: What is given does not go together.
+            KeyedError: Given numbers do not go together.
         """
         return _numbers(self)
 

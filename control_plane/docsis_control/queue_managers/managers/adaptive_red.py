@@ -45,15 +45,17 @@ class AdaptiveRed(QueueManagement):
     max_threshold: float = Field(default=0.5, description="maxth, a share of the buffer.")
     target_queue: float | None = Field(
         default=None,
-        description="Where maxp is to keep the average, a share of the buffer; halfway between the "
+        description="Average queue that maxp aims at, a share of the buffer; halfway between the "
         "thresholds unless given.",
     )
-    weight: float = Field(default=0.002, description="Wq, of a new sample in the average.")
+    weight: float = Field(
+        default=0.002, description="Wq, the weight of a new sample in the average."
+    )
     initial_max_probability: float = Field(
         default=0.1, description="maxp at the start, 0.01 to 0.5; it adapts itself."
     )
     update_interval: Duration = Field(
-        default=500_000_000, description="Between two adaptations of maxp; at least 16 ms."
+        default=500_000_000, description="Time between two adaptations of maxp; at least 16 ms."
     )
     decrease: float = Field(default=0.9, description="beta: the factor that makes maxp smaller.")
 
@@ -83,7 +85,7 @@ class AdaptiveRed(QueueManagement):
     @classmethod
     def _decrease(cls, value: float) -> float:
         if not 0 < value < 1:
-            raise ValueError(f"what makes maxp smaller is a factor between 0 and 1, not {value:g}")
+            raise ValueError(f"decrease must be a factor between 0 and 1, not {value:g}")
         return value
 
     @model_validator(mode="after")
@@ -166,4 +168,4 @@ PRESETS: Final[Mapping[Preset, Described]] = {
         source="Martin 2014, appendix",
     ),
 }
-"""By name."""
+"""The presets by name."""

@@ -25,6 +25,9 @@ CONTROL: Final = "FrameEgress.codel"
 class AnyCodel(QueueManagement):
     """The two parameters of RFC 8289, section 4, with the values of 000, sections 4.2 and 4.3."""
 
+    control: ClassVar[str]
+    """The P4 control that has its table of inverse square roots, and its parameters."""
+
     target: Duration = Field(default=20_000_000, description="TARGET, 20 ms unless given.")
     interval: Duration = Field(default=150_000_000, description="INTERVAL, 150 ms unless given.")
 
@@ -48,16 +51,21 @@ class AnyCodel(QueueManagement):
             )
         return self
 
-    def parameters_of(self, control: str, flow: "ServiceFlow") -> "Iterator[TableEntry]":
-        """Yields the entry of a control that is CoDel (`codel.p4`)."""
+    def entries(self, flow: "ServiceFlow") -> "Iterator[TableEntry]":
+        """See `QueueManagement`; the entry of a control that is CoDel (`codel.p4`)."""
         yield entry(
             flow,
-            f"{control}.parameters",
-            # There are two of that name.
-            f"{control}.set_codel",
+            f"{self.control}.parameters",
+            # Two controls have an action of that name.
+            f"{self.control}.set_codel",
             latency_target=self.target // 1000,
             control_interval=self.interval // 1000,
         )
+
+    @classmethod
+    def lasting(cls) -> "Iterator[TableEntry]":
+        """See `QueueManagement`."""
+        yield from inverse_square_roots(cls.control)
 
 
 class Codel(AnyCodel):
@@ -67,16 +75,9 @@ class Codel(AnyCodel):
     decides: ClassVar[str] = "at the head (`codel.p4`)"
     state: ClassVar[str] = "table and registers `FrameEgress.codel`"
 
+    control: ClassVar[str] = CONTROL
+
     algorithm: Literal["codel"] = "codel"
-
-    def entries(self, flow: "ServiceFlow") -> "Iterator[TableEntry]":
-        """See `QueueManagement`."""
-        yield from self.parameters_of(CONTROL, flow)
-
-    @classmethod
-    def lasting(cls) -> "Iterator[TableEntry]":
-        """See `QueueManagement`."""
-        yield from inverse_square_roots(CONTROL)
 
 
 MODEL: Final = Codel
@@ -105,4 +106,4 @@ PRESETS: Final[Mapping[Preset, Described]] = {
         source="White 2014, 4.4",
     ),
 }
-"""By name."""
+"""The presets by name."""

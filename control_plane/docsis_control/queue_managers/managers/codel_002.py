@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal
 from pydantic import Field
 
 from docsis_control.config.units import Duration
-from docsis_control.law.inverse_square_root import entries as inverse_square_roots
 from docsis_control.queue_managers.management import Described
 from docsis_control.queue_managers.managers.codel import AnyCodel
 from docsis_control.queue_managers.names import Preset
@@ -39,6 +38,8 @@ class Codel002(AnyCodel):
         "what leaves decides about what arrives next, which with flow queues is of another session"
     )
 
+    control: ClassVar[str] = ARRIVAL
+
     algorithm: Literal["codel-002"] = "codel-002"
     interval: Duration = Field(default=100_000_000, description="interval, 100 ms unless given.")
 
@@ -53,11 +54,6 @@ class Codel002(AnyCodel):
             latency_target=self.target // 1000,
             control_interval=interval,
         )
-
-    @classmethod
-    def lasting(cls) -> "Iterator[TableEntry]":
-        """See `QueueManagement`."""
-        yield from inverse_square_roots(ARRIVAL)
 
 
 MODEL: Final = Codel002
@@ -74,4 +70,4 @@ PRESETS: Final[Mapping[Preset, Described]] = {
         source="Martin 2014, appendix",
     ),
 }
-"""By name."""
+"""The presets by name."""

@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """CoDel-DT (000, section 4.3): CoDel at the tail, of a predicted wait."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
-from docsis_control.law.inverse_square_root import entries as inverse_square_roots
 from docsis_control.queue_managers.management import Described, MeasuredAs
 from docsis_control.queue_managers.managers.codel import AnyCodel
 from docsis_control.queue_managers.names import Preset
 
 if TYPE_CHECKING:
     from docsis_control.law.law import Law
-    from docsis_control.plan import ServiceFlow
-    from docsis_control.tables import TableEntry
 
 CONTROL: Final = "FrameIngress.codel_dt"
 """Its control, with its tables and registers."""
@@ -32,16 +29,9 @@ class CodelDt(AnyCodel):
         "as if it were one queue"
     )
 
+    control: ClassVar[str] = CONTROL
+
     algorithm: Literal["codel-dt"] = "codel-dt"
-
-    def entries(self, flow: "ServiceFlow") -> "Iterator[TableEntry]":
-        """See `QueueManagement`."""
-        yield from self.parameters_of(CONTROL, flow)
-
-    @classmethod
-    def lasting(cls) -> "Iterator[TableEntry]":
-        """See `QueueManagement`."""
-        yield from inverse_square_roots(CONTROL)
 
     def measured_as(self, buffer_size: int) -> MeasuredAs:
         """See `QueueManagement`; a few frames are too short a queue to measure the departure rate.
@@ -73,4 +63,4 @@ PRESETS: Final[Mapping[Preset, Described]] = {
         source="White 2014, 4.3",
     ),
 }
-"""By name."""
+"""The presets by name."""

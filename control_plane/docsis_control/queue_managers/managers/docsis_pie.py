@@ -4,10 +4,9 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
-from docsis_control.config.models import aqm_latency_target
-from docsis_control.config.units import Duration
+from docsis_control.config.models import LatencyTarget
 from docsis_control.queue_managers.management import Described, QueueManagement
 from docsis_control.queue_managers.names import Preset
 
@@ -34,20 +33,15 @@ class DocsisPie(QueueManagement):
     controlled: ClassVar[bool] = True
 
     algorithm: Literal["docsis-pie"] = "docsis-pie"
-    latency_target: Duration | None = Field(
+    latency_target: LatencyTarget | None = Field(
         default=None,
         description="Whole milliseconds, 1 ms to 255 ms; unless given, the service flow's own.",
     )
     rate_tracking: bool = Field(
         default=False,
-        description="Whether the rate is measured at which frames are granted, or leave where "
-        "there is no request/grant MAC (000, appendix A); RFC 8034 takes the configured rates.",
+        description="Whether the law measures the rate of grants, or of departures where there is "
+        "no request/grant MAC (000, appendix A); RFC 8034 takes the configured rates.",
     )
-
-    @field_validator("latency_target")
-    @classmethod
-    def _as_configured(cls, value: int | None) -> int | None:
-        return None if value is None else aqm_latency_target(value)
 
     def pipeline_target(self) -> int | None:
         """See `QueueManagement`."""
@@ -89,4 +83,4 @@ PRESETS: Final[Mapping[Preset, Described]] = {
         source="White 2014, appendix A",
     ),
 }
-"""By name."""
+"""The presets by name."""

@@ -4,10 +4,9 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
-from docsis_control.config.models import aqm_latency_target
-from docsis_control.config.units import Duration
+from docsis_control.config.models import LatencyTarget
 from docsis_control.queue_managers.management import Described, QueueManagement
 from docsis_control.queue_managers.names import Preset
 
@@ -37,14 +36,9 @@ class DocsisPie2014(QueueManagement):
     controlled: ClassVar[bool] = True
 
     algorithm: Literal["docsis-pie-2014"] = "docsis-pie-2014"
-    latency_target: Duration = Field(
+    latency_target: LatencyTarget = Field(
         default=15_000_000, description="Whole milliseconds, 1 ms to 255 ms; 15 ms unless given."
     )
-
-    @field_validator("latency_target")
-    @classmethod
-    def _as_configured(cls, value: int) -> int:
-        return aqm_latency_target(value)
 
     def pipeline_target(self) -> int | None:
         """See `QueueManagement`."""
@@ -73,4 +67,4 @@ PRESETS: Final[Mapping[Preset, Described]] = {
         source="White 2014, 4.5 and 6; RFC 8033, 5.2",
     ),
 }
-"""By name."""
+"""The presets by name."""

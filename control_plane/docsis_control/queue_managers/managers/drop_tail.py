@@ -2,13 +2,10 @@
 """Drop tail: the buffer's limit alone, in one queue or in many."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal
 
 from docsis_control.queue_managers.management import Described, QueueManagement
 from docsis_control.queue_managers.names import Preset
-
-if TYPE_CHECKING:
-    pass
 
 
 class DropTail(QueueManagement):
@@ -82,4 +79,4 @@ PRESETS: Final[Mapping[Preset, Described]] = {
         source="Cloonan 2013, figure 9",
     ),
 }
-"""By name."""
+"""The presets by name."""

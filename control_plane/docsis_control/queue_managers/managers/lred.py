@@ -129,17 +129,24 @@ def _measure(threshold: BufferLimit) -> int:
 
 MODEL: Final = Lred
 
+
+def _curve(low: str, high: str, **others: object) -> Lred:
+    """001's curve between two thresholds: 1% from the first, and 5% from the second on."""
+    return Lred.model_validate(
+        {
+            "min_threshold": low,
+            "max_threshold": high,
+            "min_probability": 0.01,
+            "max_probability": 0.05,
+            **others,
+        }
+    )
+
+
 PRESETS: Final[Mapping[Preset, Described]] = {
     # 001, figure 11; by depth, the same wait at the 5 Mbps of its service flow.
     Preset.LRED: Described(
-        Lred.model_validate(
-            {
-                "min_threshold": "200 ms",
-                "max_threshold": "400 ms",
-                "min_probability": 0.01,
-                "max_probability": 0.05,
-            }
-        ),
+        _curve("200 ms", "400 ms"),
         label="LRED, 200/400 ms",
         colour="orange",
         line="-",
@@ -148,14 +155,7 @@ PRESETS: Final[Mapping[Preset, Described]] = {
         source="Cloonan 2013, figure 11",
     ),
     Preset.LRED_DEPTH: Described(
-        Lred.model_validate(
-            {
-                "min_threshold": "125 KB",
-                "max_threshold": "250 KB",
-                "min_probability": 0.01,
-                "max_probability": 0.05,
-            }
-        ),
+        _curve("125 KB", "250 KB"),
         label="LRED by depth, 125/250 KB",
         colour="orange",
         line="--",
@@ -165,15 +165,7 @@ PRESETS: Final[Mapping[Preset, Described]] = {
     ),
     # 001, figure 14.
     Preset.SFQ_LRED: Described(
-        Lred.model_validate(
-            {
-                "min_threshold": "700 ms",
-                "max_threshold": "1400 ms",
-                "min_probability": 0.01,
-                "max_probability": 0.05,
-                "flow_queues": {"queues": 256, "search": True},
-            }
-        ),
+        _curve("700 ms", "1400 ms", flow_queues={"queues": 256, "search": True}),
         label="SFQ-LRED, 700/1400 ms, 256 queues",
         colour="orange",
         line=":",
@@ -182,4 +174,4 @@ PRESETS: Final[Mapping[Preset, Described]] = {
         source="Cloonan 2013, figure 14",
     ),
 }
-"""By name."""
+"""The presets by name."""

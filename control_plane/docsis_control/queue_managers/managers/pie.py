@@ -112,4 +112,4 @@ PRESETS: Final[Mapping[Preset, Described]] = {
         source="White 2014, 4.6",
     ),
 }
-"""By name."""
+"""The presets by name."""

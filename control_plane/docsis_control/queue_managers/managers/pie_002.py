@@ -105,4 +105,4 @@ PRESETS: Final[Mapping[Preset, Described]] = {
         source="Martin 2014, appendix",
     ),
 }
-"""By name."""
+"""The presets by name."""

@@ -111,8 +111,8 @@ class MininetStage:
             preflight.check_rates(self.target, topology, direction)
         if self._approximate and scenario.channel is not None:
             raise TestbedError(
-                f"TARGET=bmv2: {scenario.name} changes the channel's rate while it runs, and "
-                "BMv2's ports have none; use TARGET=embedded"
+                f"target bmv2: {scenario.name} changes the channel's rate while it runs, and "
+                f"BMv2's ports have none; {preflight.USE_EMBEDDED}"
             )
         preflight.check_target(self.target)
         preflight.check_root()
