@@ -9,7 +9,7 @@ import pytest
 
 from docsis_control.queue_managers import benchmarks, managers
 from docsis_control.queue_managers.names import Preset, QueueManager
-from docsis_control.queue_managers.registry import ALGORITHMS, DESCRIBED, MODELS
+from docsis_control.queue_managers.registry import ALGORITHMS, DESCRIBED, MODELS, registered
 from docsis_control.queue_managers.tables import TABLES, with_tables
 from docsis_control.tables import TableEntry
 
@@ -24,6 +24,14 @@ def test_every_manager_has_a_module_and_every_module_a_manager() -> None:
     for manager, model in MODELS.items():
         assert model().queue_manager is manager
         assert ALGORITHMS[manager.label] is model
+
+
+def test_a_manager_without_a_module_and_a_module_without_a_manager_are_told() -> None:
+    there = dict(managers.modules())
+    with pytest.raises(ImportError, match=r"managers/step\.py belongs to no queue manager"):
+        registered({**there, "step": there["codel"]})
+    with pytest.raises(ImportError, match=r"the queue manager codel .* has no module"):
+        registered({name: module for name, module in there.items() if name != "codel"})
 
 
 def test_every_preset_is_some_managers() -> None:

@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT / "experiments" / "tests"))
 with atheris.instrument_imports(
     include=["docsis_control", "docsis_experiments", "fuzz_cases", "ruamel.yaml"]
 ):
-    from fuzz_cases import TARGETS
+    from fuzz_cases import TARGETS, RefusedSeed, used_seeds
     from fuzz_cases.mutation import mutated
 
 
@@ -33,14 +33,21 @@ def main(argv: list[str]) -> None:
     target = TARGETS[name]
     seeds = ROOT / "experiments" / "fuzz" / "corpus" / name
     seeds.mkdir(parents=True, exist_ok=True)
-    for number, seed in enumerate(target.seeds()):
-        (seeds / f"seed-{number}").write_bytes(seed)
+    try:
+        for number, seed in enumerate(used_seeds(name)):
+            (seeds / f"seed-{number}").write_bytes(seed)
+    except RefusedSeed as error:
+        sys.exit(str(error))
 
     def changed(data: bytes, most: int, seed: int) -> bytes:
         other = mutated(data, target.form, random.Random(seed))
         return other if len(other) <= most else data[:most]
 
-    atheris.Setup([argv[0], *argv[2:], str(seeds)], target.case, custom_mutator=changed)
+    def tested(data: bytes) -> None:
+        # Refused inputs stay in the corpus as well: how a refusal is reached is tested, too.
+        target.case(data)
+
+    atheris.Setup([argv[0], *argv[2:], str(seeds)], tested, custom_mutator=changed)
     atheris.Fuzz()
 
 

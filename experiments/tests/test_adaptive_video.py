@@ -146,6 +146,9 @@ def test_rates_that_are_asked_for_by_hand() -> None:
     assert rate_fall.fall_percent(one, 12, 15) == pytest.approx(50)
     assert rate_fall.fall_percent(one, 12, 20) == pytest.approx(100 * 2 / 3)
     assert rate_fall.fall_percent(one, 4, 12) == 0
+    # The mean of 49 rates of 4.2 is not quite 4.2.
+    steady = viewing([4.0 * number for number in range(60)], [4.2] * 60)
+    assert rate_fall.fall_percent(steady, 196, 230) == 0
     assert rate_return.return_seconds(one, 12, 17) == 5
     assert rate_return.return_seconds(one, 12, 22) == 0
     assert rate_return.return_seconds(one, 12, 23) == math.inf

@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from fuzz_cases import REGRESSIONS, TARGETS, regressions
+from fuzz_cases import REGRESSIONS, TARGETS, RefusedSeed, Target, regressions, used_seeds
 from fuzz_cases.mutation import Form, mutated, parsed, places
 
 SEEDS = 4
@@ -17,15 +17,25 @@ CHANGES = 12
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_seeds_and_changes_of_them_are_used_or_refused(name: str) -> None:
+def test_seeds_are_used_and_changes_of_them_used_or_refused(name: str) -> None:
     target = TARGETS[name]
-    seeds = list(target.seeds())[:SEEDS]
+    seeds = list(used_seeds(name, SEEDS))
     assert seeds
-    for seed in seeds:
-        target.case(seed)
     chance = random.Random(name)
     for _ in range(CHANGES):
         target.case(mutated(chance.choice(seeds), target.form, chance))
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_bytes_that_are_no_input_are_refused(name: str) -> None:
+    assert TARGETS[name].case(b"\x00no such input") is False
+
+
+def test_a_target_that_refuses_its_seed_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    blind = Target(lambda data: False, Form.BYTES, lambda: iter([b"seed"]))
+    monkeypatch.setattr("fuzz_cases.TARGETS", {"blind": blind})
+    with pytest.raises(RefusedSeed, match="blind refuses its own seed 1"):
+        list(used_seeds("blind"))
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -84,7 +84,8 @@ def test_a_link_loses_its_share(end: str, plain: RunRecord, tmp_path: Path) -> N
     assert record.faults == ()
     [link] = record.links
     assert link.host == ("cpe1" if end == "host" else "server1")
-    used, idle = (link.from_host, link.to_host) if end == "host" else (link.to_host, link.from_host)
+    ways = (link.ways.from_host, link.ways.to_host)
+    used, idle = ways if end == "host" else reversed(ways)
     assert used.frames == pytest.approx(PACKETS, abs=2)
     # A frame may be lost at the very end of the measured time, and be sent before it.
     assert used.lost == pytest.approx(lost, abs=1)

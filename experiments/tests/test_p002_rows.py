@@ -15,6 +15,7 @@ import docsis_experiments.reproduction.rows.p002 as package
 from docsis_control.queue_managers.managers.adaptive_red import AdaptiveRed
 from docsis_control.queue_managers.managers.codel_002 import Codel002
 from docsis_control.queue_managers.managers.pie_002 import Pie002
+from docsis_control.queue_managers.names import Preset
 from docsis_experiments.declared import modules
 from docsis_experiments.experiment.plan import plan_for, sustained_rate
 from docsis_experiments.measurement.begun import begun
@@ -39,7 +40,7 @@ from docsis_experiments.reproduction.row import (
 from docsis_experiments.reproduction.settings import p002_readings as readings
 from docsis_experiments.reproduction.settings.p002_apart import apart, sessions
 from docsis_experiments.reproduction.settings.p002_levels import Times
-from docsis_experiments.reproduction.settings.p002_managers import management
+from docsis_experiments.reproduction.settings.p002_managers import MANAGERS, management
 from docsis_experiments.reproduction.settings.p002_network import BUFFER, FRAME
 from docsis_experiments.reproduction.settings.p002_outcomes import (
     r_squared,
@@ -666,6 +667,10 @@ def test_figures_draw_what_was_run() -> None:
     }
     for figure in found:
         assert all(line.x for panel in figure.panels for line in panel.lines)
+        names = {line.name for panel in figure.panels for line in panel.lines}
+        assert not names & {*MANAGERS, *Preset}, "a legend has names and not slugs"
+        for panel in figure.panels:
+            assert {said.line for said in panel.published} <= names
     [table] = [figure for figure in found if figure.id == "002-EXP3"]
     assert next(said.y for said in table.panels[0].published) == (-14.2105, -11.6719)
 

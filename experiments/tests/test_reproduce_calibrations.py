@@ -17,8 +17,9 @@ from docsis_experiments.reproduction.calibrations.web_round_trip import (
     works,
 )
 from docsis_experiments.reproduction.making import Done
-from docsis_experiments.reproduction.row import TRIAL_SEEDS, Run
-from docsis_experiments.reproduction.sensitivities import collisions, game_latency
+from docsis_experiments.reproduction.row import TRIAL_SEEDS, Asked, Level, Run
+from docsis_experiments.reproduction.rows.p002.nf import ROWS
+from docsis_experiments.reproduction.sensitivities import collisions, game_latency, one_video
 from docsis_experiments.reproduction.settings.p000_managers import Manager
 from docsis_experiments.reproduction.shelf import Shelf
 from docsis_experiments.runs.store import Store
@@ -55,6 +56,17 @@ def test_collisions_are_looked_for_on_trial_seeds_and_each_variant_is_its_own_ru
     assert {run.unit.seed for run in runs} == set(collisions.SEEDS) <= set(TRIAL_SEEDS)
     assert len({(run.label, run.unit.seed) for run in runs}) == len(runs)
     assert len({run.unit for run in runs}) == 2 * len(collisions.VARIANTS) * len(collisions.MODEMS)
+
+
+def test_the_variants_of_one_video_are_the_row_behind_other_queues() -> None:
+    runs = one_video.works()
+    assert {run.unit.seed for run in runs} == set(one_video.SEEDS) <= set(TRIAL_SEEDS)
+    assert len({run.unit for run in runs}) == len(runs) == 2 * len(one_video.VARIANTS)
+    [nf] = ROWS
+    asked = Asked(Level.STUDY, 1, one_video.SEEDS)
+    registered = {work.unit for work in nf.works(asked) if isinstance(work, Run)}
+    assert registered
+    assert registered <= {run.unit for run in runs}
 
 
 def test_what_a_trial_plays_is_kept_and_a_failure_is_told(

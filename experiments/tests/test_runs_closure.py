@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from outcome_files import quick
 
+from docsis_control.queue_managers.names import QueueManager
 from docsis_experiments.runs import closure, sources
 from docsis_experiments.runs.unit import Unit
 from docsis_testbed.errors import TestbedError
@@ -75,10 +76,16 @@ def test_what_makes_an_outcome_is(name: str) -> None:
     assert name in closure.closure(PLAY)
 
 
+@pytest.mark.parametrize("manager", QueueManager)
+def test_each_queue_manager_is(manager: QueueManager) -> None:
+    name = f"docsis_control.queue_managers.managers.{manager.name.lower()}"
+    assert name in closure.closure(PLAY)
+
+
 def test_nothing_in_it_imports_in_a_way_that_is_not_seen() -> None:
     """But where packages say by their `__path__` that all of their modules may be imported."""
     for name, file in closure.closure(PLAY).items():
-        if name in ("docsis_experiments.declared", "docsis_control.queue_managers.registry"):
+        if name in ("docsis_experiments.declared", "docsis_control.queue_managers.managers"):
             continue
         for node in ast.walk(ast.parse(file.read_bytes())):
             used = node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")

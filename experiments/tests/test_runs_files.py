@@ -140,9 +140,9 @@ def _rewritten(made: Outcome, name: bytes, value: bytes) -> bytes:
 
 
 def test_another_version_is_told(made: Outcome) -> None:
-    content = _rewritten(made, files._VERSION_KEY, b"3")
+    content = _rewritten(made, files._VERSION_KEY, b"4")
     with pytest.raises(
-        files.Damaged, match="it: is of version 3, and this program reads version 2"
+        files.Damaged, match="it: is of version 4, and this program reads versions 2 and 3"
     ):
         files.decode(content, "it")
 

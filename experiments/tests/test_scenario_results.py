@@ -22,7 +22,7 @@ from docsis_control.topology.document import write_topology
 from docsis_control.topology.models import Link
 from docsis_experiments.experiment.loader import Loaded
 from docsis_experiments.judging import judge
-from docsis_experiments.measurement.links import ImpairedLink, Way
+from docsis_experiments.measurement.links import ImpairedLink, Way, Ways
 from docsis_experiments.measurement.record import Control, Packets, RunRecord
 from docsis_experiments.measurement.timing import Timing
 from docsis_experiments.repetition import once
@@ -125,7 +125,7 @@ def test_links_with_loss_are_in_the_summary_and_on_the_page(
 ) -> None:
     without_pictures(monkeypatch)
     asked = Link.model_validate({"loss": "0.5 %", "jitter": "2 ms"})
-    link = ImpairedLink("server1", asked, from_host=Way(2_000, 12), to_host=Way(0, 0))
+    link = ImpairedLink("server1", asked, Ways(from_host=Way(2_000, 12), to_host=Way(0, 0)))
     records = [scenario_files.record("tail", 50, links=(link,)), scenario_files.record("codel", 20)]
     folder = written(tmp_path / "run", scenario_files.loaded(tmp_path), records)
     tail, codel = json.loads((folder / "summary.json").read_text())["runs"]
@@ -157,7 +157,7 @@ def test_links_with_loss_are_in_the_summary_and_on_the_page(
     ],
 )
 def test_what_links_did_is_told_in_words(asked: dict[str, str], words: str) -> None:
-    link = ImpairedLink("cpe1", Link.model_validate(asked), Way(2_000, 12), Way(400, 3))
+    link = ImpairedLink("cpe1", Link.model_validate(asked), Ways(Way(2_000, 12), Way(400, 3)))
     assert once.link_words(link.figures()) == words
 
 

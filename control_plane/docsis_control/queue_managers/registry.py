@@ -3,9 +3,8 @@
 
 import functools
 from collections.abc import Mapping
-from importlib import import_module
 from operator import or_
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol, cast
 
 from pydantic import Field, TypeAdapter
@@ -22,11 +21,26 @@ class _Module(Protocol):
     PRESETS: Mapping[Preset, Described]
 
 
-def _module(manager: QueueManager) -> _Module:
-    return cast(_Module, import_module(f"{managers.__name__}.{manager.name.lower()}"))
+def registered(there: Mapping[str, ModuleType]) -> Mapping[QueueManager, _Module]:
+    """The module of each queue manager.
+
+    Args:
+        there: The modules of `managers`, by name.
+
+    Raises:
+        ImportError: A queue manager is registered without a module, or the other way round.
+    """
+    wanted = {manager.name.lower(): manager for manager in QueueManager}
+    for name in sorted(wanted.keys() ^ there.keys()):
+        raise ImportError(
+            f"the queue manager {name} is in names.py and has no module managers/{name}.py"
+            if name in wanted
+            else f"managers/{name}.py belongs to no queue manager: it is not registered in names.py"
+        )
+    return {manager: cast(_Module, there[name]) for name, manager in wanted.items()}
 
 
-_MODULES: Final = {manager: _module(manager) for manager in QueueManager}
+_MODULES: Final = registered(managers.modules())
 
 MODELS: Final[Mapping[QueueManager, type[QueueManagement]]] = MappingProxyType(
     {manager: module.MODEL for manager, module in _MODULES.items()}

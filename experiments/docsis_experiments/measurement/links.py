@@ -27,30 +27,52 @@ class Way:
 
 
 @dataclass(frozen=True)
+class Ways:
+    """Both directions of a link.
+
+    Attributes:
+        from_host: What went from the host to its switch.
+        to_host: What went from the switch to the host.
+    """
+
+    from_host: Way
+    to_host: Way
+
+
+@dataclass(frozen=True)
 class ImpairedLink:
     """A link with loss or jitter.
 
     Attributes:
         host: Name of the host or server that it leads to.
         link: What it was asked to do to frames.
-        from_host: What went from the host to its switch.
-        to_host: What went from the switch to the host.
+        ways: What it did to them.
     """
 
     host: str
     link: Link
-    from_host: Way
-    to_host: Way
+    ways: Ways
 
     def figures(self) -> dict[str, Any]:
         """Returns one entry of a run's `links`."""
         return {
-            "host": self.host,
-            "loss": format_share(self.link.loss),
-            "jitter": format_duration(self.link.jitter),
-            "from_host": {"frames": self.from_host.frames, "lost": self.from_host.lost},
-            "to_host": {"frames": self.to_host.frames, "lost": self.to_host.lost},
+            **asked_for(self.host, self.link),
+            "from_host": _figures(self.ways.from_host),
+            "to_host": _figures(self.ways.to_host),
         }
+
+
+def asked_for(host: str, link: Link) -> dict[str, str]:
+    """Returns what a link leads to and was asked to do, as an entry of `links` begins."""
+    return {
+        "host": host,
+        "loss": format_share(link.loss),
+        "jitter": format_duration(link.jitter),
+    }
+
+
+def _figures(way: Way) -> dict[str, int]:
+    return {"frames": way.frames, "lost": way.lost}
 
 
 @dataclass(frozen=True)
@@ -79,6 +101,11 @@ class ImpairedLinks:
             for device in (topology.cable_modem, topology.cmts)
             if any(place.device is device for place in self._places)
         )
+
+    @property
+    def asked(self) -> Mapping[str, Link]:
+        """What each of them was asked to do, by the host or server that it leads to."""
+        return {place.host.name: place.link for place in self._places}
 
     def between(self, before: Counts, after: Counts) -> tuple[ImpairedLink, ...]:
         """Returns what each link did between two readings of the counters of `devices`."""
@@ -111,4 +138,4 @@ def _difference(place: _Place, before: LinkCounters, after: LinkCounters) -> Imp
     )
     lost = after.transmit_lost.frames - before.transmit_lost.frames
     to_host = Way(after.sent.frames - before.sent.frames + lost, lost)
-    return ImpairedLink(place.host.name, place.link, from_host, to_host)
+    return ImpairedLink(place.host.name, place.link, Ways(from_host, to_host))

@@ -6,10 +6,10 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from docsis_control.topology.models import Topology
+from docsis_control.topology.models import Link, Topology
 from docsis_experiments.experiment.models import Run, Scenario
 from docsis_experiments.judging.expectations import Order, Slope
 from docsis_experiments.judging.parts import Part
@@ -17,6 +17,7 @@ from docsis_experiments.judging.repeated import Judged, Outcomes, Verdict, toget
 from docsis_experiments.measurement import intervals
 from docsis_experiments.measurement.distribution import distribution
 from docsis_experiments.measurement.intervals import Estimate, estimate
+from docsis_experiments.measurement.links import ImpairedLinks, Way, asked_for
 from docsis_experiments.measurement.metric import UNLIMITED, Limits
 from docsis_experiments.measurement.metrics import limits_of
 from docsis_experiments.measurement.service_flow_shares import Rates
@@ -57,9 +58,19 @@ def counted(count: int, words: str) -> str:
     return f"{count} {words if count > 1 else words[:-1]}"
 
 
-def run_figures(run: Run, name: str, outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """One entry of `runs`."""
+def run_figures(
+    run: Run, name: str, outcomes: Sequence[Outcome], asked: Mapping[str, Link]
+) -> dict[str, Any]:
+    """One entry of `runs`.
+
+    Args:
+        run: The run.
+        name: Its name for people.
+        outcomes: Its outcomes, those that do not count included.
+        asked: What links with loss or jitter were asked to do, by the host that each leads to.
+    """
     counting = [one for one in outcomes if not one.withheld]
+    links = [*_links(counting, asked)]
     any_one = outcomes[0]
     return {
         "label": run.label,
@@ -84,6 +95,28 @@ def run_figures(run: Run, name: str, outcomes: Sequence[Outcome]) -> dict[str, A
             "lateness_p99_ms": max((one.lateness_ms for one in counting), default=None),
         },
         "digests": [one.digest for one in counting if one.digest],
+        **({"links": links} if links else {}),
+    }
+
+
+def _links(counting: Sequence[Outcome], asked: Mapping[str, Link]) -> Iterator[dict[str, Any]]:
+    for host, link in asked.items():
+        there = [one.links[host] for one in counting if host in one.links]
+        if there:
+            yield {
+                **asked_for(host, link),
+                "from_host": _way([ways.from_host for ways in there]),
+                "to_host": _way([ways.to_host for ways in there]),
+            }
+
+
+def _way(ways: Sequence[Way]) -> dict[str, Any]:
+    """One direction of a link over runs; the share is of the runs in which frames went into it."""
+    shares = [100 * way.lost / way.frames for way in ways if way.frames]
+    return {
+        "frames": estimated(estimate([float(way.frames) for way in ways], Limits(low=0))),
+        "lost": estimated(estimate([float(way.lost) for way in ways], Limits(low=0))),
+        "lost_percent": estimated(estimate(shares, Limits(0, 100))),
     }
 
 
@@ -294,6 +327,7 @@ def summarise(
         note: The user's own note, or "".
     """
     called = {run.label: run.name for run in scenario.all_runs}
+    asked = ImpairedLinks(topology).asked
     verdict = together(one.verdict for one in judged)
     figures: dict[str, Any] = document.rounded(
         {
@@ -313,7 +347,10 @@ def summarise(
             "sentence": sentence(judged, len(numbers), words),
             "runs": [
                 run_figures(
-                    run, called[run.label], [one for one in outcomes if one.run == run.label]
+                    run,
+                    called[run.label],
+                    [one for one in outcomes if one.run == run.label],
+                    asked,
                 )
                 for run in runs
             ],

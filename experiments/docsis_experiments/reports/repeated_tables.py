@@ -33,7 +33,7 @@ _COLUMNS: Final[Mapping[str, str]] = {
 
 
 def tables(summary: dict[str, Any]) -> Iterator[Table]:
-    """Runs, differences between them, and published beside measured values."""
+    """Runs, differences between them, losses of links, and published beside measured values."""
     runs = [(run["name"], run["groups"]) for run in summary["runs"]]
     title = f"{summary['title']}, {played(summary)}"
     yield _values(title, runs, lambda group: group["values"])
@@ -41,6 +41,8 @@ def tables(summary: dict[str, Any]) -> Iterator[Table]:
         base = summary["differences"][0]["base_name"]
         less = [(entry["name"], entry["groups"]) for entry in summary["differences"]]
         yield _values(f"Less {base}, within each of the {summary['numbers']}", less, lambda g: g)
+    if any("links" in run for run in summary["runs"]):
+        yield _links(summary)
     if summary["expectations"]:
         yield _verdicts(summary)
 
@@ -65,6 +67,21 @@ def _values(
             there = values(found)
             cells = [_lines(there[column]) if column in there else "" for column in _COLUMNS]
             result.add_row(label, group, *cells)
+            label = ""
+    return result
+
+
+def _links(summary: dict[str, Any]) -> Table:
+    result = _table("Frames that links lost")
+    result.add_column("run")
+    result.add_column("host", no_wrap=True)
+    for heading in ("asked for", "from it, %", "to it, %"):
+        result.add_column(heading, justify="right")
+    for run in summary["runs"]:
+        label = run["name"]
+        for link in run.get("links", ()):
+            shares = [_lines(link[way]["lost_percent"]) for way in ("from_host", "to_host")]
+            result.add_row(label, link["host"], link["loss"], *shares)
             label = ""
     return result
 

@@ -8,6 +8,7 @@ it is used. Columns are documented in docs/scenarios.md.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import io
 import itertools
@@ -16,13 +17,14 @@ import math
 import os
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from docsis_experiments.measurement.links import Way, Ways
 from docsis_experiments.measurement.reading import Reading
 from docsis_experiments.measurement.service_flow_shares import Rates
 from docsis_experiments.runs.outcome import (
@@ -34,8 +36,11 @@ from docsis_experiments.runs.outcome import (
 )
 from docsis_testbed.errors import TestbedError
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Version of the file's shape and of the meaning of its columns."""
+
+_WITHOUT_LINKS: Final = 2
+"""An earlier version that is read as well; the only difference is that it has no `links`."""
 
 MOST_BYTES: Final = 1 << 30
 """The largest file, and the largest content of one."""
@@ -74,6 +79,11 @@ _QUANTITY = pa.struct(
         pa.field("absent", pa.string(), False),
     ]
 )
+_WAYS: Final = ("from_host", "to_host")
+_WAY = pa.struct([pa.field(name, pa.int64(), False) for name in ("frames", "lost")])
+_LINK = pa.struct(
+    [pa.field("host", pa.string(), False), *(pa.field(way, _WAY, False) for way in _WAYS)]
+)
 _COUNTER = pa.struct([pa.field("name", pa.string(), False), pa.field("count", pa.int64(), False)])
 
 _COLUMNS: Final[Sequence[tuple[str, pa.DataType]]] = (
@@ -94,8 +104,15 @@ _COLUMNS: Final[Sequence[tuple[str, pa.DataType]]] = (
     ("withheld", pa.string()),
     ("faults", pa.list_(pa.string())),
     ("digest", pa.string()),
+    ("links", pa.list_(_LINK)),
 )
 SCHEMA: Final = pa.schema([pa.field(name, kind, nullable=False) for name, kind in _COLUMNS])
+
+_SCHEMAS: Final[Mapping[str, pa.Schema]] = {
+    str(VERSION): SCHEMA,
+    str(_WITHOUT_LINKS): SCHEMA.remove(SCHEMA.get_field_index("links")),
+}
+"""By the version that a file names."""
 
 
 class Damaged(TestbedError):
@@ -197,11 +214,12 @@ def _decode(content: bytes) -> list[Outcome]:
     if _VERSION_KEY not in marks:
         raise _Refused("is no file of outcomes")
     version = marks[_VERSION_KEY].decode("ascii", "replace")[:20]
-    if version != str(VERSION):
+    if version not in _SCHEMAS:
         raise _Refused(
-            f"is of version {version}, and this program reads version {VERSION}; make it again"
+            f"is of version {version}, and this program reads versions {_WITHOUT_LINKS} and "
+            f"{VERSION}; make it again"
         )
-    if not source.schema_arrow.equals(SCHEMA):
+    if not source.schema_arrow.equals(_SCHEMAS[version]):
         raise _Refused("does not have the columns of its version")
     size = sum(
         source.metadata.row_group(number).total_byte_size
@@ -255,6 +273,10 @@ def row(outcome: Outcome) -> dict[str, Any]:
         "withheld": outcome.withheld,
         "faults": list(outcome.faults),
         "digest": outcome.digest,
+        "links": [
+            {"host": host} | {way: dataclasses.asdict(getattr(ways, way)) for way in _WAYS}
+            for host, ways in outcome.links.items()
+        ],
     }
 
 
@@ -263,7 +285,8 @@ def _named(values: Any) -> list[dict[str, Any]]:
 
 
 def _outcome(row: dict[str, Any]) -> Outcome:
-    for name in ("groups", "quantities", "counters"):
+    row = {"links": [], **row}
+    for name in ("groups", "quantities", "counters", "links"):
         if len(row[name]) > _MOST_ENTRIES:
             raise _Refused(f"has an outcome with more than {_MOST_ENTRIES} {name}")
     words = (row["withheld"], *row["faults"], *(one["absent"] for one in row["quantities"]))
@@ -286,6 +309,7 @@ def _outcome(row: dict[str, Any]) -> Outcome:
             ),
             "counters": _by_name(row["counters"], "name", lambda one: int(one["count"])),
             "faults": tuple(row["faults"]),
+            "links": _by_name(row["links"], "host", _ways),
         }
     )
 
@@ -314,6 +338,13 @@ def _group(entry: dict[str, Any]) -> Group:
             lambda one: Rates(**{key: one[f"{key}_mbps"] for key in _RATES}),
         ),
     )
+
+
+def _ways(entry: dict[str, Any]) -> Ways:
+    ways = [Way(**entry[way]) for way in _WAYS]
+    if not all(0 <= way.lost <= way.frames for way in ways):
+        raise _Refused("has a link that lost more frames than went into it, or less than none")
+    return Ways(*ways)
 
 
 def _by_name(entries: Sequence[dict[str, Any]], name: str, made: Any) -> dict[str, Any]:

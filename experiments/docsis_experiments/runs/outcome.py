@@ -11,6 +11,7 @@ import numpy as np
 
 from docsis_experiments.experiment.canonical import canonical
 from docsis_experiments.experiment.models import Scenario
+from docsis_experiments.measurement.links import Ways
 from docsis_experiments.measurement.metrics import METRICS
 from docsis_experiments.measurement.quantity import Quantity, absence, measure
 from docsis_experiments.measurement.reading import Reading
@@ -71,6 +72,8 @@ class Outcome:
         withheld: Why the run gets no verdict, in words; "" where it gets one.
         faults: What went wrong with the measuring, in words.
         digest: Digest of all that happened, hexadecimal, where time is virtual; "" elsewhere.
+        links: Frames on the links with loss or jitter over the measured time, by the host or
+            server that a link leads to.
     """
 
     key: str
@@ -90,6 +93,7 @@ class Outcome:
     withheld: str
     faults: tuple[str, ...]
     digest: str
+    links: Mapping[str, Ways] = field(default_factory=dict)
 
     def at(self, number: int) -> Outcome:
         """The same as another repetition."""
@@ -131,6 +135,7 @@ def of_record(
         withheld=_words(record.withheld),
         faults=tuple(_words(fault) for fault in record.faults[:MOST_FAULTS]),
         digest=record.digest,
+        links={link.host: link.ways for link in record.links},
     )
 
 

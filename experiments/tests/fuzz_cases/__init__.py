@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the fuzzer calls with bytes of its own: files of an operator, and results that come back.
 
-Each case takes any bytes whatever and returns: what it is given is either used or refused in a
-sentence. `experiments/fuzz` has what the fuzzer itself needs; `test_fuzz_cases.py` calls the cases
-with the seeds, with seeds that are changed, and with everything that the fuzzer found once.
+Each case takes any bytes whatever and returns whether it used them: what it does not use, it
+refuses in a sentence. A target whose seeds were all refused would test refusals alone and go
+unnoticed, so `used_seeds` sees to it that each seed is used. `experiments/fuzz` has what the fuzzer
+itself needs; `test_fuzz_cases.py` calls the cases with the seeds, with seeds that are changed, and
+with everything that the fuzzer found once.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -25,12 +28,12 @@ class Target:
     """A target of the fuzzer.
 
     Attributes:
-        case: Takes any bytes and returns; whatever it raises is a finding.
+        case: Takes any bytes and returns whether they were used; whatever it raises is a finding.
         form: What the bytes usually are, so that they can be changed as a tree.
         seeds: Bytes to begin with, which are all used and not refused.
     """
 
-    case: Callable[[bytes], None]
+    case: Callable[[bytes], bool]
     form: Form
     seeds: Callable[[], Iterator[bytes]]
 
@@ -52,6 +55,27 @@ TARGETS: Final[Mapping[str, Target]] = {
     "unit": Target(results.unit, Form.JSON, results.seeds_of_unit),
     "reproduction": Target(results.reproduction, Form.JSON, results.seeds_of_reproduction),
 }
+
+
+class RefusedSeed(Exception):
+    """A seed is refused, so the changes of it would test hardly anything but refusals."""
+
+
+def used_seeds(name: str, most: int | None = None) -> Iterator[bytes]:
+    """The seeds of a target, each after its case has used it.
+
+    Args:
+        name: The target's.
+        most: How many seeds are given at the most; None for all.
+
+    Raises:
+        RefusedSeed: A case refuses its seed.
+    """
+    target = TARGETS[name]
+    for number, seed in enumerate(itertools.islice(target.seeds(), most), start=1):
+        if not target.case(seed):
+            raise RefusedSeed(f"the target {name} refuses its own seed {number}; mend the seed")
+        yield seed
 
 
 def regressions(target: str) -> Iterator[tuple[str, bytes]]:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that an operator writes: they are planned as if they were played, or refused."""
+"""Files that an operator writes: they are planned as if they were played, or refused.
+
+Each case returns whether its input was used; it is refused otherwise.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import atexit
 import functools
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +26,7 @@ from docsis_experiments.runs.unit import Unit, key
 from docsis_experiments.sweeps import loader as sweeps
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import TOPOLOGIES
+from fuzz_cases.refusals import check_sentence
 
 SCENARIOS: Final = "scenarios"
 SWEEPS: Final = "sweeps"
@@ -30,7 +34,7 @@ POPULATIONS: Final = "populations"
 NETWORKS: Final = "scenarios/networks"
 
 _FIRST_POINTS: Final = 3
-"""Of a sweep, so many points are planned."""
+"""Points of a sweep that are planned."""
 
 
 @functools.cache
@@ -58,56 +62,61 @@ def each(folder: str) -> Callable[[], Iterator[bytes]]:
     return seeds
 
 
-def experiment(data: bytes) -> None:
+def experiment(data: bytes) -> bool:
     """An experiment: read, planned, named by its key, and written into a record and read again."""
     file = _file(SCENARIOS, experiments.RECORDED, data)
     try:
         loaded = experiments.load(file)
         plan_for(loaded.scenario, loaded.topology)
     except (ConfigError, TestbedError) as error:
-        _check_sentence(error)
-        return
+        check_sentence(error)
+        return False
     for run in loaded.scenario.runs[:1]:
         _check_unit(Unit.of(loaded, run, 1))
     again = _folder() / SCENARIOS / "again" / "scenario.yaml"
     again.parent.mkdir(exist_ok=True)
     write_scenario(loaded.scenario, again)
     assert experiments.load(again, loaded.topology).scenario.runs == loaded.scenario.runs
+    return True
 
 
-def sweep(data: bytes) -> None:
+def sweep(data: bytes) -> bool:
     """A sweep: read, expanded, and its first points named by their keys."""
     file = _file(SWEEPS, sweeps.RECORDED, data)
     try:
         loaded = sweeps.load(file)
     except (ConfigError, TestbedError) as error:
-        _check_sentence(error)
-        return
+        check_sentence(error)
+        return False
     assert loaded.runs <= loaded.sweep.limit
     for point in loaded.points[:_FIRST_POINTS]:
         condition = point.condition
         _check_unit(Unit.of(Loaded(condition.scenario, condition.topology), condition.run, 1))
+    return True
 
 
-def population(data: bytes) -> None:
+def population(data: bytes) -> bool:
     """A population: read, and the first test of each arm planned."""
     file = _file(POPULATIONS, populations.RECORDED, data)
     try:
         found = populations.load(file)
     except (ConfigError, TestbedError) as error:
-        _check_sentence(error)
-        return
+        check_sentence(error)
+        return False
     for arm in found.arms:
         _check_unit(planned_test(found, arm, 1, 1).unit)
+    return True
 
 
-def topology(data: bytes) -> None:
+def topology(data: bytes) -> bool:
     """A topology, with the tiers and modems' configurations that it names."""
     file = _file(NETWORKS, "home", data)
     try:
         load_topology(file)
     except (ConfigError, TestbedError) as error:
-        _check_sentence(error)
+        check_sentence(error)
+        return False
+    return True
 
 
 def _check_unit(unit: Unit) -> None:
@@ -116,19 +125,3 @@ def _check_unit(unit: Unit) -> None:
     assert again == unit
     assert key(again) == key(unit)
     assert again.loaded.scenario.runs
-
-
-def _check_sentence(error: ConfigError | TestbedError) -> None:
-    """An error is one line of bounded length, and says nothing to the terminal."""
-    said: Sequence[str] = (
-        [str(problem) for problem in error.problems]
-        if isinstance(error, ConfigError)
-        else [str(error)]
-    )
-    for words in said:
-        assert words.strip(), "an error without words"
-        assert len(words) <= MOST_WORDS, f"an error of {len(words)} characters"
-
-
-MOST_WORDS: Final = 20_000
-"""Characters that an error may have at the most."""

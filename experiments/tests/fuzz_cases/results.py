@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results that come back from a disk or from another machine: they are used, or refused."""
+"""Results that come back from a disk or from another machine: they are used, or refused.
+
+Each case returns whether its input was used; it is refused otherwise.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +31,14 @@ from docsis_experiments.runs.outcome import Outcome
 from docsis_experiments.runs.unit import Unit, key
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import ROOT
+from fuzz_cases.refusals import check_sentence
 
 _SEEDS: Final = range(1, 4)
 
 _PUBLISHED: Final = ROOT / "docs" / "results" / RESULTS_FILE
 
 _MOST_ROWS: Final = 6
-"""Rows of the published results to begin with: of few, a change hits each sooner."""
+"""Rows of the published results to begin with; with few rows, a change hits each of them sooner."""
 
 
 @functools.cache
@@ -67,14 +71,15 @@ def seeds_of_outcomes() -> Iterator[bytes]:
     yield files.encode(_outcomes())
 
 
-def outcomes(data: bytes) -> None:
+def outcomes(data: bytes) -> bool:
     """A file of outcomes, byte by byte."""
     try:
         found = files.decode(data, "fuzzed")
     except files.Damaged as error:
-        _check_sentence(error)
-        return
+        check_sentence(error)
+        return False
     assert files.decode(files.encode(found), "again") == found
+    return True
 
 
 def seeds_of_kept() -> Iterator[bytes]:
@@ -82,13 +87,13 @@ def seeds_of_kept() -> Iterator[bytes]:
     yield json.dumps([files.row(_outcomes()[0])]).encode()
 
 
-def kept(data: bytes) -> None:
+def kept(data: bytes) -> bool:
     """Outcomes with any content, in a file whose hash is right, as whoever makes it can have it."""
     try:
         content = files.encode_rows(json.loads(data))
     except Exception:
-        return
-    outcomes(content)
+        return False
+    return outcomes(content)
 
 
 @functools.cache
@@ -114,7 +119,7 @@ def seeds_of_summary() -> Iterator[bytes]:
     yield json.dumps(_summary()).encode()
 
 
-def summary(data: bytes) -> None:
+def summary(data: bytes) -> bool:
     """A folder of results with any summary: compared with one that is as it should be."""
     folder = _folder() / "result"
     folder.mkdir(exist_ok=True)
@@ -124,7 +129,9 @@ def summary(data: bytes) -> None:
         result = read(folder)
         comparison.summarise([result, _sound()], ["fuzzed", "sound"])
     except TestbedError as error:
-        _check_sentence(error)
+        check_sentence(error)
+        return False
+    return True
 
 
 @functools.cache
@@ -150,7 +157,7 @@ def seeds_of_unit() -> Iterator[bytes]:
     ).encode()
 
 
-def unit(data: bytes) -> None:
+def unit(data: bytes) -> bool:
     """A unit of work that a worker is sent."""
     try:
         tree = json.loads(data)
@@ -165,7 +172,9 @@ def unit(data: bytes) -> None:
         assert found.measured is not None
         assert key(found)
     except TestbedError as error:
-        _check_sentence(error)
+        check_sentence(error)
+        return False
+    return True
 
 
 @functools.cache
@@ -182,7 +191,7 @@ def seeds_of_reproduction() -> Iterator[bytes]:
     yield json.dumps(_results()).encode()
 
 
-def reproduction(data: bytes) -> None:
+def reproduction(data: bytes) -> bool:
     """Published results: read, put together with newer ones, and drawn as a page."""
     path = _folder() / RESULTS_FILE
     path.write_bytes(data)
@@ -192,13 +201,6 @@ def reproduction(data: bytes) -> None:
         earlier.validate(together, "together")
         html.text(together)
     except TestbedError as error:
-        _check_sentence(error)
-
-
-MOST_WORDS: Final = 20_000
-"""Characters that an error may have at the most."""
-
-
-def _check_sentence(error: TestbedError) -> None:
-    assert str(error).strip(), "an error without words"
-    assert len(str(error)) <= MOST_WORDS, f"an error of {len(str(error))} characters"
+        check_sentence(error)
+        return False
+    return True

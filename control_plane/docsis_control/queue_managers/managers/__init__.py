@@ -5,8 +5,15 @@
 has `MODEL`, its subclass of `QueueManagement`, and `PRESETS`.
 """
 
-from typing import Final
+import pkgutil
+from collections.abc import Mapping
+from importlib import import_module
+from types import ModuleType
 
-FOLDERS: Final = tuple(__path__)
-"""Folders of the modules. They are found by name, so all of them belong to what uses the package:
-whoever reads `__path__` says so to `docsis_experiments.runs.closure`."""
+
+def modules() -> Mapping[str, ModuleType]:
+    """Imports the modules that there are, by name."""
+    return {
+        found.name: import_module(f"{__name__}.{found.name}")
+        for found in pkgutil.iter_modules(__path__)
+    }

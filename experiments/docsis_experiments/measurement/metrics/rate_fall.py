@@ -24,7 +24,9 @@ def fall_percent(one: Viewing, start: float, end: float) -> float:
     before, during = one.asked(0.0, start), one.asked(start, end)
     if not (before.size and during.size):
         return math.nan
-    return 100 * (1 - float(during.min()) / float(before.mean()))
+    # The mean of the differences and not the difference to the mean, which may miss equal rates
+    # by the last bit.
+    return 100 * float((before - during.min()).mean() / before.mean())
 
 
 def of_players(scope: Scope, run: RunRecord) -> list[float]:

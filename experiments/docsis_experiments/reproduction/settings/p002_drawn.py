@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final, Literal
 
@@ -14,7 +14,21 @@ from docsis_experiments.runs.outcome import Outcome
 
 FLOWS_AXIS: Final = Axis("Downloads", low=0)
 
-PRESET_OF: Final = {"codel": "codel-002", "pie": "pie-002"}
+CALLED: Final[Mapping[str, str]] = {
+    "drop-tail": "Drop tail",
+    "adaptive-red": "Adaptive RED",
+    "codel": "CoDel",
+    "pie": "PIE",
+    "drr": "DRR",
+}
+"""What legends call the managers of the rows."""
+
+_PRESET_OF: Final = {"codel": "codel-002", "pie": "pie-002"}
+
+
+def preset(manager: str) -> str:
+    """The preset whose colour a manager has."""
+    return _PRESET_OF.get(manager, manager)
 
 
 def against_flows(
@@ -27,12 +41,12 @@ def against_flows(
     """A manager's line over the numbers of downloads that were run."""
     found = [(n, point(n), made.results.runs(point(n).work)) for n in FLOWS]
     line = over_seeds(
-        manager,
+        CALLED[manager],
         [
             (float(n), {seed: value(one, setting) for seed, one in runs.items()})
             for n, setting, runs in found
             if runs
         ],
-        preset=PRESET_OF.get(manager, manager),
+        preset=preset(manager),
     )
     return replace(line, shape=shape)

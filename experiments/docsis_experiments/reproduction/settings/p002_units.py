@@ -62,7 +62,7 @@ _SEGMENT: Final = 1460
 _GOODPUT: Final = 38_900_000
 """bit/s of payload, in the reading that has it."""
 
-_ONE_VIDEO: Final = 6_000_000
+ONE_VIDEO: Final = 6_000_000
 """bit/s of the channel of row NF."""
 
 
@@ -154,7 +154,7 @@ class Setting:
         payload = which is Reading.CAPACITY_389
         rate = _GOODPUT * FRAME // _SEGMENT if payload else CAPACITY
         if self.experiment is Experiment.ONE_VIDEO:
-            rate = _ONE_VIDEO
+            rate = ONE_VIDEO
         return network(rate, self.subscribers(which))
 
     def groups(self, at: Times, which: Reading) -> Iterator[Group]:

@@ -10,7 +10,7 @@ from typing import Final
 
 from docsis_experiments.reproduction.figure import Axis, Figure, Made, Panel, Published
 from docsis_experiments.reproduction.row import Level, Row
-from docsis_experiments.reproduction.settings.p002_drawn import FLOWS_AXIS, against_flows
+from docsis_experiments.reproduction.settings.p002_drawn import CALLED, FLOWS_AXIS, against_flows
 from docsis_experiments.reproduction.settings.p002_levels import TIERED, times
 from docsis_experiments.reproduction.settings.p002_managers import MANAGERS
 from docsis_experiments.reproduction.settings.p002_outcomes import (
@@ -189,7 +189,7 @@ def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
             for manager in MANAGERS
         )
         said = tuple(
-            Published(f"published, {manager}", TIERED, cells[place], line=manager)
+            Published(f"published, {CALLED[manager]}", TIERED, cells[place], line=CALLED[manager])
             for manager, cells in _PUBLISHED.items()
         )
         panels.append(Panel(title, FLOWS_AXIS, Axis("Allocation error (%)"), lines, said))

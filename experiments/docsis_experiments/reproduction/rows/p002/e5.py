@@ -8,7 +8,7 @@ from typing import Final
 
 from docsis_experiments.reproduction.figure import Axis, Figure, Line, Made, Panel
 from docsis_experiments.reproduction.row import Level, Row
-from docsis_experiments.reproduction.settings.p002_drawn import PRESET_OF
+from docsis_experiments.reproduction.settings.p002_drawn import CALLED, preset
 from docsis_experiments.reproduction.settings.p002_levels import flows
 from docsis_experiments.reproduction.settings.p002_managers import SINGLE_QUEUES
 from docsis_experiments.reproduction.settings.p002_outcomes import measured, rank_correlation
@@ -65,7 +65,7 @@ def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
             for one in row.results.runs(setting.work).values()
         ]
         x, y = zip(*sorted(found), strict=True) if found else ((), ())
-        lines.append(Line(manager, x, y, shape="points", preset=PRESET_OF.get(manager, manager)))
+        lines.append(Line(CALLED[manager], x, y, shape="points", preset=preset(manager)))
     yield Figure(
         "002-E5",
         "Fairness against delay, five downloads and more in one queue",
