@@ -13,7 +13,7 @@ from docsis_cli import app
 from docsis_control.topology import load_topology
 from docsis_experiments.chaos.faults import CONTROLLER, SECOND, Fault, Kind, Part, Target
 from docsis_experiments.chaos.findings import Invariant
-from docsis_experiments.chaos.mininet.injector import RF
+from docsis_experiments.chaos.injecting import RF
 from docsis_experiments.chaos.mininet.run import play
 from docsis_testbed.paths import TOPOLOGIES
 

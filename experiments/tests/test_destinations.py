@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where results go: the folder that the user names is new or empty, or nothing is written."""
+"""The folder that the user names for results is new or empty, or nothing is written."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def run(topology: Topology, *, seconds: float, console: Console, results: Path =
         TestbedError: Something differs (the verdict is written), or the run did not work.
         NoVerdict: Nothing was recorded that could differ.
     """
-    # Who replays what is recorded needs no Mininet.
+    # Replaying what is recorded needs no Mininet.
     from docsis_experiments.stages.mininet.stage import MininetStage
     from docsis_testbed.testbed import recording_of
 

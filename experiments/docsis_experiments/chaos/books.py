@@ -33,7 +33,7 @@ def of_wires(totals: Mapping[str, int], lives: Iterable[Mapping[str, int]]) -> I
     """The wires between hosts and devices.
 
     Args:
-        totals: Of the whole world: see `docsis_world.Totals`.
+        totals: Those of the whole world: see `docsis_world.Totals`.
         lives: Books of the devices, of those of their processes that have ended, too.
     """
     lives = list(lives)
@@ -79,7 +79,7 @@ def of_service_flow(name: str, counters: Mapping[str, int], waiting: Waiting) ->
     """What the pipeline counted of a service flow.
 
     Args:
-        name: Of the service flow, for people.
+        name: The service flow's name, for people.
         counters: Frames by the counter's name, all of one moment.
         waiting: Frames that had no fate yet at that moment.
     """

@@ -20,7 +20,7 @@ PEAK_BURST: Final = 1522
 
 _SECOND: Final = 1_000_000_000
 _UNITS: Final = 8 * _SECOND
-"""Of a byte: a bit per second gives one in a nanosecond."""
+"""Parts of a byte: a rate of one bit per second gives one in a nanosecond."""
 _AT_ONCE: Final = 1 << 12
 """Departures that are summed up together, so that 64 bits hold the sums."""
 

@@ -121,7 +121,7 @@ def drawn(possible: Possible, count: int, seed: int, rhythm: Rhythm | None = Non
     Args:
         possible: What can happen to what; not empty.
         count: How many faults.
-        seed: Of all draws.
+        seed: The seed of all draws.
         rhythm: How often they begin and how long they last.
 
     Returns:

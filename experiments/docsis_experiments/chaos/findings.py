@@ -111,7 +111,7 @@ class Report:
     Attributes:
         stage: "virtual" or "mininet".
         topology: Its name.
-        seed: Of all that was drawn.
+        seed: The seed of all that was drawn.
         seconds: How long it took, on its own clock.
         faults: How many there were of each kind of each part.
         injected: How many there were.

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BeforeValidator, Field, field_validator
+from pydantic import Field
 
 from docsis_control.config.errors import ConfigError
 from docsis_control.config.models import KeyedError, Model
@@ -16,12 +16,11 @@ from docsis_control.config.yaml_file import Document, plain, read, validate
 from docsis_control.modem_config.provisioned import Direction
 from docsis_experiments.experiment.altered import altered
 from docsis_experiments.experiment.loader import Loaded
-from docsis_experiments.experiment.models import check_groups
+from docsis_experiments.experiment.models import Traffic, check_groups
 from docsis_experiments.experiment.resolve import resolved
-from docsis_experiments.experiment.tagged import as_tuple
 from docsis_experiments.measurement.trace import Trace
 from docsis_experiments.traffic.group import Group
-from docsis_experiments.traffic.kinds import KINDS, AnyGroup
+from docsis_experiments.traffic.kinds import KINDS
 
 
 class TrafficFile(Model):
@@ -30,15 +29,7 @@ class TrafficFile(Model):
     direction: Direction | None = Field(
         default=None, description="Which way it goes; the experiment's unless given."
     )
-    traffic: Annotated[tuple[AnyGroup, ...], BeforeValidator(as_tuple)]
-
-    @field_validator("traffic")
-    @classmethod
-    def _groups(cls, value: tuple[Group, ...]) -> tuple[Group, ...]:
-        if not value:
-            raise ValueError("is empty; name one group at least")
-        check_groups(value)
-        return value
+    traffic: Traffic
 
 
 def json_schema() -> dict[str, Any]:

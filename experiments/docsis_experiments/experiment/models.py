@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     Field,
     PlainSerializer,
@@ -152,14 +153,14 @@ def grid_label(manager: str, buffer: BufferLimit) -> str:
 
 
 def check_groups(groups: Sequence[Group], key: str = "") -> None:
-    """Whether groups and flows can be told apart, and are not too many.
+    """Checks that groups and flows can be told apart, and that there are not too many.
 
     Args:
         groups: Groups of the traffic.
-        key: Where they stand, for errors.
+        key: The key that they have in the file, for errors.
 
     Raises:
-        KeyedError: Not so.
+        KeyedError: Two have the same name, or there are too many.
     """
     seen: set[str] = set()
     flows = users = 0
@@ -179,6 +180,17 @@ def check_groups(groups: Sequence[Group], key: str = "") -> None:
                     f"{place}.count",
                     f"makes {count} {what} with the groups before it; there may be {most}",
                 )
+
+
+def _some_groups(value: tuple[Group, ...]) -> tuple[Group, ...]:
+    if not value:
+        raise ValueError("is empty; name one group at least")
+    check_groups(value)
+    return value
+
+
+Traffic = Annotated[tuple[AnyGroup, ...], BeforeValidator(as_tuple), AfterValidator(_some_groups)]
+"""The `traffic` of a file: one group or more, told apart by their names."""
 
 
 class Scenario(Model):
@@ -211,7 +223,7 @@ class Scenario(Model):
         default=(), description="One after the other, each from an empty machine."
     )
     grid: Grid | None = Field(default=None, description="Instead of runs, or beside them.")
-    traffic: Annotated[tuple[AnyGroup, ...], BeforeValidator(as_tuple)]
+    traffic: Traffic
     tcp: Tcp = Field(default_factory=Tcp, description="How TCP works; as Linux's unless given.")
     channel: Channel | None = Field(
         default=None, description="RF congestion during the measured time."
@@ -237,14 +249,6 @@ class Scenario(Model):
     def _long_enough(cls, value: int) -> int:
         if value < 1_000_000_000:
             raise ValueError("must be 1 s at least")
-        return value
-
-    @field_validator("traffic")
-    @classmethod
-    def _groups(cls, value: tuple[Group, ...]) -> tuple[Group, ...]:
-        if not value:
-            raise ValueError("is empty; name one group at least")
-        check_groups(value)
         return value
 
     @model_validator(mode="after")

@@ -59,7 +59,7 @@ class _Ping:
 
     Attributes:
         samples: Milliseconds.
-        words: Whose latency it is, and of which kind.
+        words: The traffic whose latency it is, and the latency's kind.
     """
 
     samples: Samples

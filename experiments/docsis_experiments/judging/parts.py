@@ -54,7 +54,7 @@ class Part:
         allowed: The same with the tolerance.
         labels: Runs that the number is of.
         names: The same as people call them.
-        limits: That the number keeps to, whatever is measured.
+        limits: The limits that the number keeps to, whatever is measured.
     """
 
     expectation: Expectation

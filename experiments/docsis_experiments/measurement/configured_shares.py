@@ -20,7 +20,7 @@ def configured_shares(
     """The rate of each service flow of a direction when all are offered traffic at once.
 
     Args:
-        flows: That share the channel.
+        flows: The service flows that share the channel.
         channel: bit/s that it carries.
         offered: bit/s into each flow.
         frame_bytes: Length of the frames to the end of the CRC: of one shorter than a flow's

@@ -35,7 +35,7 @@ Ranks = npt.NDArray[np.intp]
 CONFIDENCE: Final = 0.95
 
 LEAST_RUNS: Final = 5
-"""That an interval needs."""
+"""Runs that an interval needs."""
 
 BOOTSTRAP_RUNS: Final = 10
 """From so many runs on the interval is the bootstrap's."""
@@ -93,7 +93,7 @@ def estimate(values: Sequence[float], limits: Limits = UNLIMITED) -> Estimate:
 
     Args:
         values: Infinite ones stand for never.
-        limits: That the quantity keeps to.
+        limits: The limits that the quantity keeps to.
 
     Raises:
         ValueError: One is NaN.

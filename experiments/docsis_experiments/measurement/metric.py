@@ -65,7 +65,7 @@ class Metric:
             be a function of its arguments alone.
         absence: Why there is no value, in words; asked only where there is none.
         needs: What a group of the traffic has to leave behind, so that it is told of it.
-        limits: That values keep to; intervals are cut off there.
+        limits: The limits that values keep to; intervals are cut off there.
         form: How a value is written in tables, as `format` has it.
         whole: Whether values are counts, which files have without a point.
         statistics: Statistics that tables show, where each packet or message has a value;

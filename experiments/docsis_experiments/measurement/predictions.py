@@ -54,9 +54,9 @@ def errors(scope: Scope, run: RunRecord, predicted: Predicted) -> Floats:
     """The error of each sample around a change, milliseconds.
 
     Args:
-        scope: Whose packets tell the wait.
+        scope: The scope whose packets tell the wait.
         run: Has samples with backlogs and tokens.
-        predicted: Whose predictions are looked at.
+        predicted: Gives the predictions that are looked at.
     """
     control, packets = run.control, scope.packets(run)
     sent, delays = packets.sent_s, packets.delay_ms
@@ -95,7 +95,7 @@ def error_metric(*, name: str, title: str, description: str, predicted: Predicte
 
     Args:
         name, title, description: See `Metric`.
-        predicted: Whose predictions are looked at.
+        predicted: Gives the predictions that are looked at.
     """
 
     def value(scope: Scope, run: RunRecord) -> float:

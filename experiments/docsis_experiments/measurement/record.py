@@ -103,7 +103,7 @@ class Carried:
     Attributes:
         time_s: When it was looked at, at one interval.
         line_bytes: Bytes on the line by then.
-        rate_mbps: That it has.
+        rate_mbps: The rate that it has.
     """
 
     time_s: Floats
@@ -202,7 +202,7 @@ class RunRecord:
             how long it was on its way to the sender.
         carried: By the downstream channel, where it has a rate; of virtual time alone.
         links: Links with loss or jitter, over the measured time.
-        captures: Of frames, where somebody asked for them.
+        captures: Captures of frames, where somebody asked for them.
         commands: What became of the user's own.
     """
 

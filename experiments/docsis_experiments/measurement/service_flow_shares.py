@@ -49,7 +49,7 @@ class ServiceFlowShare:
 
     @property
     def farthest_percent(self) -> float:
-        """That of the count that is farther off, without its sign."""
+        """How far the count that is farther off is from its share, without its sign."""
         return max(abs(self.received_off_percent), abs(self.forwarded_off_percent))
 
     def _off(self, rate: float) -> float:

@@ -14,7 +14,7 @@ class Trace(StrEnum):
     """When each was sent, and its one-way delay."""
 
     CALL = "call"
-    """That its packets are those of calls, which are sent throughout the run."""
+    """Packets of calls, which are sent throughout the run."""
 
     GOODPUT = "goodput"
     """Payload that was received, over time."""

@@ -65,7 +65,7 @@ def run(
     """Play a population's tests, write the results, print the outcome.
 
     Args:
-        population: Who is tested, and how.
+        population: The subscribers that are tested, and how.
         seed: Seed of the population: others draw other subscribers.
         place: Where its tests are played.
         console: Where progress and the outcome go.

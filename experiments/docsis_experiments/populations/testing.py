@@ -61,7 +61,7 @@ def planned_test(population: Population, arm: Arm, seed: int, number: int) -> Pl
     """A test.
 
     Args:
-        population: Who is tested, and how.
+        population: The subscribers that are tested, and how.
         arm: One of its arms.
         seed: Seed of the population.
         number: Number of the test, from 1 up.

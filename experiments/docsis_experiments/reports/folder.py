@@ -64,7 +64,7 @@ def _make(folder: Path, named: str = "") -> None:
 
 @dataclass(frozen=True)
 class Destination:
-    """Where a result goes.
+    """The place that a result goes to.
 
     Attributes:
         output: The result's folder itself, new or empty; None: one of `results`, named by the time.
@@ -108,7 +108,7 @@ class Destination:
         """Makes the folder of a new run; :func:`finish` says that it is whole.
 
         Args:
-            name: Of the experiment.
+            name: The experiment's name.
 
         Raises:
             TestbedError: It cannot be made, or the output folder is in use by now.

@@ -35,7 +35,7 @@ def summarise(
     """The whole of summary.json, validated.
 
     Args:
-        population: Who was tested, and how.
+        population: The subscribers that were tested, and how.
         tests: What came of it.
         failures: Tests that have no result, in words.
         versions: Version by program.

@@ -24,7 +24,7 @@ class Circumstances:
 
     Attributes:
         date: ISO 8601 with the time zone.
-        commit: Of the program, with "+changes" where it has some that are in no commit.
+        commit: The program's commit, with "+changes" where it has some that are in no commit.
         machine: What it is called, and what it has.
         sources: What made the runs: hashes, and versions.
     """

@@ -41,8 +41,8 @@ def plan(
 
     Args:
         request: What is asked for.
-        names: Of the rows; those that nothing measures are left out.
-        rows: That can be measured.
+        names: Names of the rows; those that nothing measures are left out.
+        rows: The rows that can be measured.
         registered: The catalogue.
         show: Called with how many rows have been asked.
     """

@@ -75,7 +75,7 @@ def since(before: Mapping[str, Any], rows: list[Data], name: str) -> Data:
     Args:
         before: The earlier results.
         rows: The rows now.
-        name: Of the earlier file.
+        name: The earlier file's name.
     """
     earlier = {row["id"]: row for row in before["rows"]}
     changes = [
@@ -129,7 +129,7 @@ def together(before: Mapping[str, Any], after: Data, name: str) -> Data:
     Args:
         before: The earlier results.
         after: The new ones.
-        name: Of the earlier file.
+        name: The earlier file's name.
     """
     rows = {row["id"]: row for row in before["rows"]}
     for row in after["rows"]:

@@ -49,7 +49,7 @@ class Line:
         low, high: Ends of the 95% interval of each y; none where there is no interval.
         shape: "line" for values in between, "points" where there are none, "steps" for a value
             that stays up to the next point, "bars" for counts.
-        preset: Of the queue manager whose colour it has; "" of anything else.
+        preset: The queue manager whose colour it has; "" where it is none's.
     """
 
     name: str
@@ -115,7 +115,7 @@ class Figure:
     """A figure as the paper has it.
 
     Attributes:
-        id: Of the paper and the figure: "001-2".
+        id: The paper's number and the figure's: "001-2".
         title: What it is of, in the paper's words: "Latency, goodput and loss against the buffer".
         panels: Below each other.
         caption: How to read it, and what differs from the paper's.
@@ -157,7 +157,7 @@ def over_seeds(
 
     Args:
         name: In the legend.
-        points: Of each point its x and a value of each seed; NaN where a seed has none.
+        points: Each point's x and its value of each seed; NaN where a seed has none.
         shape: As `Line` has it.
         preset: As `Line` has it.
     """

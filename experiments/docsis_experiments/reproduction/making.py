@@ -36,7 +36,7 @@ class Account:
         kept: How many of them were there already.
         made: How many were made.
         failures: Why works failed, by key.
-        seconds: That works took whose time is known.
+        seconds: The time of the works whose time is known.
         estimated: What was estimated for those.
     """
 
@@ -56,7 +56,7 @@ class Done:
         work: The work.
         keep: Keeps what came of it; None where it failed.
         failure: Why; "" where it did not.
-        processor_seconds: That it took, where that is known.
+        processor_seconds: The time that it took, where that is known.
     """
 
     work: Work

@@ -94,7 +94,7 @@ def judged(
 
     Args:
         sitting: What was asked for and made.
-        rows: That can be measured.
+        rows: The rows that can be measured.
         registered: The catalogue.
         shelf: Where what was made is kept.
         extended: Whether first readings have 60 seeds.

@@ -17,7 +17,7 @@ from docsis_experiments.runs.sources import StageName
 from docsis_experiments.runs.unit import Unit
 
 MOST_WORKS: Final = 1_000_000
-"""That a row may ask for."""
+"""Works that a row may ask for."""
 
 _MOST_WORDS: Final = 400
 
@@ -28,7 +28,7 @@ class Entry:
 
     Attributes:
         label: What the row calls it.
-        seed: Of all that is random in it.
+        seed: The seed of all that is random in it.
         key: Where what comes of it is kept.
     """
 

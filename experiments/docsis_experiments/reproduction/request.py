@@ -20,7 +20,7 @@ class Request:
         names: Papers and rows; all where there are none.
         level: How much; None where a user has not said.
         stage: Where it is played.
-        seeds: Of a study, instead of as many as each row has.
+        seeds: The seeds of a study, instead of as many as each row has.
         readings: As many of each row; as many as the level has unless given.
         since: `results.json` of what it is compared with.
         publish: A folder that gets the page, beside the results' own.

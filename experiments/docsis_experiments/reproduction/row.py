@@ -54,8 +54,8 @@ class Draws:
 
     Attributes:
         label: What the row calls it.
-        arguments: Of `docsis-switch sample`, the seed among them.
-        seed: Of all that is drawn.
+        arguments: Arguments of `docsis-switch sample`, the seed among them.
+        seed: The seed of all that is drawn.
     """
 
     label: str
@@ -70,7 +70,7 @@ class Computation:
     Attributes:
         label: What the row calls it.
         compute: Gets the seed; a function of a module, for its name is part of the key.
-        seed: Of all that is drawn; 0 where nothing is.
+        seed: The seed of all that is drawn; 0 where nothing is.
     """
 
     label: str
@@ -111,7 +111,7 @@ class Share:
 
     Attributes:
         hits: How many.
-        of: Of how many.
+        of: The number that they are of.
         numbers: The seeds that they are of.
     """
 
@@ -132,8 +132,8 @@ class Pooled:
     """A statistic of all seeds together: its interval comes from resampling whole seeds.
 
     Attributes:
-        values: Of each seed as many numbers, in the same order; NaN where there was nothing.
-        statistic: Of rows of them, a row each seed.
+        values: As many numbers of each seed, in the same order; NaN where there was nothing.
+        statistic: The statistic of rows of them, a row each seed.
     """
 
     values: Mapping[int, tuple[float, ...]]
@@ -150,7 +150,7 @@ class Asked:
     Attributes:
         level: How much.
         reading: 1 decides, 2 and 3 are shown (catalogue, sections 1 and 2).
-        seeds: That are run: trial seeds at `smoke`, else 1 to the number registered.
+        seeds: The seeds that are run: trial seeds at `smoke`, else 1 to the number registered.
     """
 
     level: Level

@@ -116,7 +116,7 @@ def publish(content: dict[str, Any], folder: Path) -> Path:
     """Puts a sitting together with what a folder has of earlier ones.
 
     Args:
-        content: Of the sitting.
+        content: The content of the sitting.
         folder: Gets the page and results.json; made where it is not there.
 
     Returns:

@@ -79,7 +79,7 @@ def place_in_clone(file: Path) -> str:
     """Returns where a module's file is in a clone, also of an installed one: its name in hashes.
 
     Args:
-        file: Of one of PACKAGES, or anywhere.
+        file: A file of one of PACKAGES, or any other.
     """
     for name, place in _PLACES.items():
         folder = package_folder(name, place)

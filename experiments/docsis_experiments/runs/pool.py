@@ -33,7 +33,7 @@ class Played:
         unit: What was played.
         outcome: None where it failed.
         failure: Why, in a sentence; "" where it did not.
-        processor_seconds: That it took, where that is known.
+        processor_seconds: The time that it took, where that is known.
     """
 
     unit: Unit

@@ -49,7 +49,7 @@ class Job(Generic[T]):
     """Something that another process does.
 
     Attributes:
-        what: That is asked for, as whoever asks knows it.
+        what: The work that is asked for, as whoever asks knows it.
         words: The same for people.
         function: "module:name" of what does it: gets `content` and a folder for what it needs
             meanwhile, and gives the answer's content.
@@ -71,7 +71,7 @@ class Ended(Generic[T]):
         words: As the job has them.
         content: Content of the answer; None where it failed.
         failure: Why, as the end of a sentence; "" where it did not.
-        processor_seconds: That it took; None where it failed.
+        processor_seconds: The time that it took; None where it failed.
     """
 
     what: T

@@ -74,7 +74,7 @@ class Views:
         """The captures of upstream channels, by the channels' names; their folder is made.
 
         Args:
-            folder: Of the run.
+            folder: The run's folder.
             topology: What is built.
 
         Raises:

@@ -22,7 +22,7 @@ from docsis_experiments.chaos.provisioned import differences
 from docsis_experiments.stages.mininet.counters import CounterQuery
 
 _SECONDS: Final = 2.0
-"""That a switch may take to answer."""
+"""Seconds that a switch may take to answer."""
 
 _LOST: Final = (ConnectionLost, P4RuntimeError)
 """It is not there, or has no pipeline yet."""
@@ -161,7 +161,7 @@ class Looked:
         Args:
             port: Its number.
             rate: bit/s; 0 is what is planned.
-            transmit_delay_ns: Of frames that leave there.
+            transmit_delay_ns: The delay of frames that leave there.
 
         Raises:
             ConnectionLost: The switch does not answer.

@@ -7,16 +7,14 @@ import signal
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from docsis_control.ports import HOST_PORTS, RF_PORT
 from docsis_control.topology.models import Topology
+from docsis_experiments.chaos import injecting
 from docsis_experiments.chaos.faults import CONTROLLER, Fault, Kind, Part, Possible, Target
+from docsis_experiments.chaos.injecting import Undo
 from docsis_testbed import netlink
 
 if TYPE_CHECKING:
     from docsis_experiments.chaos.mininet.system import System
-
-RF: Final = "rf"
-"""The link between the switches."""
 
 _TURN: Final = 0.02
 """Seconds of one turn of a process that is made slow."""
@@ -24,26 +22,13 @@ _MOST_STOPPED: Final = 0.9
 """The share of a turn for which the slowest process is stopped."""
 _SLOWEST_WAY: Final = 0.3
 """Seconds that a piece of what is said takes longer on the slowest way to a switch."""
-_SLOWEST_LINK_NS: Final = 60_000_000
-_LEAST_RATE: Final = 2_000_000
-
-_EVERY: Final = (Kind.KILL, Kind.STOP, Kind.CUT, Kind.SLOW)
-
-Undo = Callable[[], None]
-"""Ends a fault."""
 
 
 def possible(topology: Topology) -> Possible:
     """What can happen to what: a host is cut off by its link."""
-    nodes = [*topology.hosts, *topology.servers]
-    switches = (topology.cable_modem.name, topology.cmts.name)
-    return {
-        CONTROLLER: _EVERY,
-        **{Target(Part.SWITCH, name): _EVERY for name in switches},
-        **{Target(Part.HOST, node.name): (Kind.KILL, Kind.STOP, Kind.SLOW) for node in nodes},
-        **{Target(Part.LINK, node.name): (Kind.CUT, Kind.SLOW) for node in nodes},
-        Target(Part.LINK, RF): (Kind.CUT, Kind.SLOW),
-    }
+    return injecting.possible(
+        topology, host=(Kind.KILL, Kind.STOP, Kind.SLOW), link=(Kind.CUT, Kind.SLOW)
+    )
 
 
 class Injector:
@@ -52,15 +37,10 @@ class Injector:
     def __init__(self, system: System) -> None:
         """Args: what they happen to."""
         self._system = system
-        topology = system.topology
-        modem, cmts = topology.cable_modem.name, topology.cmts.name
-        self._ports = {RF: (modem, RF_PORT)}
-        for device, near in ((modem, topology.hosts), (cmts, topology.servers)):
-            for port, node in zip(HOST_PORTS, near, strict=False):
-                self._ports[node.name] = (device, port)
+        self._ports = injecting.ports(system.topology)
 
     def needs(self, fault: Fault) -> Target | None:
-        """Who has to be well when a fault begins and ends: a switch makes its links slow."""
+        """The part that a fault needs to be well: a switch makes its links slow."""
         if fault.target.part is Part.LINK and fault.kind is Kind.SLOW:
             return Target(Part.SWITCH, self._ports[fault.target.name][0])
         return None
@@ -134,9 +114,8 @@ class Injector:
             netlink.set_link(interface, up=False)
             return lambda: netlink.set_link(interface)
         switch = self._system.looked[device]
-        rate = _LEAST_RATE + round((1 - fault.size) * 10 * _LEAST_RATE)
-        delay = round(fault.size * _SLOWEST_LINK_NS)
-        switch.set_port(port, rate=rate, transmit_delay_ns=delay)
+        slow = injecting.slow_link(fault.size)
+        switch.set_port(port, rate=slow.rate, transmit_delay_ns=slow.delay_ns)
         return lambda: switch.set_port(port)
 
     def _suspend(self, fault: Fault, send: Callable[[signal.Signals], None]) -> Undo:

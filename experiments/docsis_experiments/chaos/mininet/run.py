@@ -45,7 +45,7 @@ def run(
     Args:
         topology: What to build.
         count: How many faults.
-        seed: Of all that is drawn; what comes of it depends on the machine, too.
+        seed: The seed of all that is drawn; what comes of it depends on the machine, too.
         progress: Told how far the run is.
         logs: Folder that gets what the programs print; nobody keeps it unless given.
         rhythm: How often faults begin, and how long they last.
@@ -70,7 +70,7 @@ def play(
     Args:
         topology: What to build; without upstream channels.
         plan: The faults, in the order of their starts.
-        seed: Of all else that is drawn.
+        seed: The seed of all else that is drawn.
         progress: Told how far the run is.
         logs: Folder that gets what the programs print; nobody keeps it unless given.
 
@@ -113,7 +113,7 @@ def _deployed(topology: Topology) -> Deployment:
 
 @contextmanager
 def _folder(logs: Path | None) -> Iterator[Path]:
-    """Where programs write: a folder of the caller's, or one that is gone at the end."""
+    """The folder that programs write to: the caller's, or one that is gone at the end."""
     if logs is None:
         with tempfile.TemporaryDirectory(prefix="docsis-p4-chaos-") as scratch:
             yield Path(scratch)

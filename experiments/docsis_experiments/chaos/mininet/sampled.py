@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from docsis_experiments.chaos.buckets import PEAK_BURST, Parameters
 
 _UNITS = 8 * 1_000_000_000
-"""Of a byte: a bit per second gives one in a nanosecond."""
+"""Parts of a byte: a rate of one bit per second gives one in a nanosecond."""
 
 
 @dataclass

@@ -30,7 +30,7 @@ _POLL_SECONDS: Final = 0.01
 
 
 def switch_addresses(topology: Topology) -> dict[str, str]:
-    """Where the switches' servers are, by the switches' names."""
+    """Addresses of the switches' servers, by the switches' names."""
     return {one.name: device_address(one) for one in (topology.cable_modem, topology.cmts)}
 
 
@@ -78,7 +78,7 @@ class System:
         self._controller.wait_ready()
 
     def process(self, target: Target) -> subprocess.Popen[bytes]:
-        """That of the controller or a switch."""
+        """The process of the controller or of a switch."""
         if target.part is Part.CONTROLLER:
             process = self._controller.process
         else:
@@ -126,7 +126,7 @@ class System:
             time.sleep(_POLL_SECONDS)
 
     def dead(self) -> list[Target]:
-        """Who has ended."""
+        """The parts whose processes have ended."""
         targets = [CONTROLLER, *(Target(Part.SWITCH, name) for name in self.looked)]
         return [target for target in targets if self.process(target).poll() is not None]
 

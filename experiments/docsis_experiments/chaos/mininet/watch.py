@@ -49,7 +49,7 @@ class Watch:
             plan_ns: The same of a time of CLOCK_MONOTONIC.
             pids: Processes that take part in its control.
             looped: Whether it has a control loop now, as far as is known.
-            lock: Of recovery and findings.
+            lock: Guards recovery and findings.
         """
         self.recovery = recovery
         self._looked = looked

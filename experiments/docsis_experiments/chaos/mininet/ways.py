@@ -23,7 +23,7 @@ from docsis_testbed.errors import TestbedError
 _CHUNK: Final = 1 << 16
 """Bytes that a direction of a connection holds at the most, beside what the kernel holds."""
 _PRIORITY: Final = 6
-"""Of SCHED_RR, as the controller's event loop has, so that the load does not delay it."""
+"""Priority of SCHED_RR, the controller's event loop's own, so that the load does not delay it."""
 _SECONDS: Final = 5.0
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]

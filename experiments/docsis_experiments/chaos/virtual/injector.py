@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from docsis_control.ports import HOST_PORTS, RF_PORT
 from docsis_control.topology.models import Topology
-from docsis_experiments.chaos.faults import CONTROLLER, Fault, Kind, Part, Possible, Target
+from docsis_experiments.chaos import injecting
+from docsis_experiments.chaos.faults import Fault, Kind, Part, Possible
+from docsis_experiments.chaos.injecting import EVERY, Undo
 from docsis_experiments.chaos.virtual.way import Process, Way
 from docsis_experiments.stages.virtual.machine import Machine
 
@@ -17,31 +17,12 @@ if TYPE_CHECKING:
 
 _SLOWEST_CONTROL: Final = 0.3
 """Seconds that a call of a slow controller, or to a slow switch, takes longer at the most."""
-_SLOWEST_LINK_NS: Final = 60_000_000
-_LEAST_RATE: Final = 2_000_000
 _SLOWEST_HOST_NS: Final = 400_000_000
-
-_EVERY: Final = (Kind.KILL, Kind.STOP, Kind.CUT, Kind.SLOW)
-
-Undo = Callable[[], None]
-"""Ends a fault."""
 
 
 def possible(topology: Topology) -> Possible:
     """What can happen to what: a link has no process that could be killed."""
-    nodes = [*topology.hosts, *topology.servers]
-    switches = (topology.cable_modem.name, topology.cmts.name)
-    return {
-        CONTROLLER: _EVERY,
-        **{Target(Part.SWITCH, name): _EVERY for name in switches},
-        **{Target(Part.HOST, node.name): _EVERY for node in nodes},
-        **{Target(Part.LINK, node.name): _EVERY[1:] for node in nodes},
-        Target(Part.LINK, RF): _EVERY[1:],
-    }
-
-
-RF: Final = "rf"
-"""The link between the switches."""
+    return injecting.possible(topology, host=EVERY, link=EVERY[1:])
 
 
 class Injector:
@@ -51,12 +32,7 @@ class Injector:
         """Args: what they happen to, and how late its hosts are without faults."""
         self._system = system
         self._machine = machine
-        topology = system.topology
-        modem, cmts = topology.cable_modem.name, topology.cmts.name
-        self._ports = {RF: (modem, RF_PORT)}
-        for device, near in ((modem, topology.hosts), (cmts, topology.servers)):
-            for port, node in zip(HOST_PORTS, near, strict=False):
-                self._ports[node.name] = (device, port)
+        self._ports = injecting.ports(system.topology)
         # Faults of a link and of the node behind it may overlap: a link is as the worst has it.
         self._links: dict[str, list[Kind]] = {name: [] for name in self._ports}
 
@@ -158,9 +134,11 @@ class Injector:
         if fault.kind is not Kind.SLOW:
             return self._set_link(name, fault.kind)
         device, port = self._ports[name]
-        delay = round(fault.size * _SLOWEST_LINK_NS)
-        rate = _LEAST_RATE + round((1 - fault.size) * 10 * _LEAST_RATE)
-        before = world.set_link(device, port, rate=rate, delay_ns=delay, jitter_ns=delay // 2)
+        slow = injecting.slow_link(fault.size)
+        jitter_ns = slow.delay_ns // 2
+        before = world.set_link(
+            device, port, rate=slow.rate, delay_ns=slow.delay_ns, jitter_ns=jitter_ns
+        )
 
         def undo() -> None:
             rate, delay, jitter = before

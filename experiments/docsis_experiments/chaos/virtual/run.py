@@ -56,7 +56,7 @@ def run(
     Args:
         topology: What to build; without upstream channels.
         count: How many faults.
-        seed: Of all that is random.
+        seed: The seed of all that is random.
         progress: Told how far the run is.
         machine: How late hosts, switches and controller are without faults.
         rhythm: How often faults begin, and how long they last.
@@ -81,7 +81,7 @@ def play(
     Args:
         topology: What to build; without upstream channels.
         plan: The faults, in the order of their starts.
-        seed: Of all else that is random.
+        seed: The seed of all else that is random.
         progress: Told how far the run is.
         machine: How late hosts, switches and controller are without faults.
 

@@ -48,7 +48,7 @@ class System:
         findings: What does not hold.
         origin_ns: When the plan of faults begins, nanoseconds of the world.
         ways: To each device.
-        life: Of the controller that there is.
+        life: The life of the controller that there is.
         controller: It.
         updated_ns: When each device's control loop was last acknowledged an update.
         anew: Told when a controller that knows nothing of the one before has begun.

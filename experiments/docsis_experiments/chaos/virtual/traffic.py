@@ -21,9 +21,9 @@ _SHIFT: Final = 8 * SECOND
 """The longest that a program goes on."""
 _SHORTEST: Final = SECOND // 20
 _CALL_PORT: Final = 5060
-"""Of configured service flows, where a topology has telephony."""
+"""Port of configured service flows, where a topology has telephony."""
 _PORTS: Final = (5201, 5202, 5203, 5204)
-"""Of service flows that are added at run time."""
+"""Ports of service flows that are added at run time."""
 _UPLOAD: Final = 3_000_000
 _DOWNLOAD: Final = 8_000_000
 _BURST_NS: Final = 12_000_000

@@ -159,7 +159,7 @@ class Way:
         """Ends a stream; the device hears of it when something comes through again.
 
         Args:
-            stream: Of a connection of the controller's.
+            stream: The stream of one of the controller's connections.
             life: The controller's.
         """
         if stream not in self._open:

@@ -28,7 +28,7 @@ def errors(scope: Scope, run: RunRecord, left_out: float) -> Floats:
     """Percent, of each sample that has an estimate.
 
     Args:
-        scope: Whose time is looked at.
+        scope: The scope whose time is looked at.
         run: Has samples, and the steps of its channel.
         left_out: Seconds at the beginning of each step.
     """

@@ -30,7 +30,7 @@ def recovery(packets: Packets, events: Sequence[float], end: float, bound_ms: fl
     """The longest time from an event until the latency is low for good, or the next event.
 
     Args:
-        packets: Whose latency.
+        packets: The packets whose latency is looked at.
         events: Seconds, ascending.
         end: Seconds, of the time that is looked at.
         bound_ms: The latency that counts as low.

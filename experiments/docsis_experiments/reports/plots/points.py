@@ -19,7 +19,7 @@ def value(point: Mapping[str, Any], group: str, what: str) -> Mapping[str, Any]:
 
     Args:
         point: Point of the summary's `points`.
-        group: Whose latency it is.
+        group: The group whose latency it is.
         what: One of ROWS; goodput is of all traffic together.
     """
     if what == "goodput":

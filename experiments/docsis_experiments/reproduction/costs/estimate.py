@@ -16,8 +16,8 @@ class RowCost:
     """The costs of a row, in core-seconds.
 
     Attributes:
-        id: Of the row.
-        works: That it needs, of all its readings.
+        id: The row's id.
+        works: How many works all of its readings need.
         alone: If it were asked for alone and nothing were there.
         shared: The part of it that other rows need, too.
         missing: What is still to be made of it.
@@ -38,9 +38,9 @@ class Estimate:
 
     Attributes:
         rows: Each, in their order.
-        seconds: Of each work, by key.
-        total: Of all works, those that rows share once.
-        missing: Of those that are still to be made.
+        seconds: The seconds of each work, by key.
+        total: The seconds of all works; those that rows share count once.
+        missing: The seconds of those that are still to be made.
     """
 
     rows: tuple[RowCost, ...]

@@ -34,8 +34,8 @@ class Cost:
     """The cost of works of a condition.
 
     Attributes:
-        features: Of the condition.
-        seconds: Of a processor, a mean.
+        features: The condition's features.
+        seconds: The mean of a processor's seconds.
     """
 
     features: Features

@@ -39,7 +39,7 @@ class Estimated:
     Attributes:
         value: The mean over seeds, the share in per cent, or the value; NaN of nothing.
         interval: None where there is none.
-        confidence: Of the interval.
+        confidence: The interval's confidence.
         method: "student", "bootstrap", "wilson", "exact", or "" where there is no interval.
         count: Seeds, draws or runs.
         numbers: The seeds, ascending; none where they are not told.
@@ -64,8 +64,8 @@ def estimate(measured: Measured, confidence: float) -> Estimated:
     """The value and its interval.
 
     Args:
-        measured: Of a part.
-        confidence: Of the interval, 0.95 or 0.99.
+        measured: The values of a part.
+        confidence: The interval's confidence, 0.95 or 0.99.
 
     Raises:
         ValueError: A share has more hits than draws, or the rows of a pooled one differ in length.

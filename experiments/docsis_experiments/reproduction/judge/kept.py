@@ -112,7 +112,7 @@ def kept(
     Args:
         judged: The row.
         reading: Its number.
-        commit: Of the tree that made it, with "+changes" where that was not committed.
+        commit: The commit of the tree that made it, with "+changes" where that was not committed.
         date: When, ISO 8601 with the time zone.
         mininet: Whether it ran there.
         extended: Whether it had 60 seeds.

@@ -27,9 +27,9 @@ class Bench:
     """The tools with which a row's parts are judged.
 
     Attributes:
-        parts: Of the reading, by name.
+        parts: The reading's parts, by name.
         measured: By name; none of what was not run.
-        confidence: Of the intervals, where the part does not want a higher one.
+        confidence: The intervals' confidence, where the part does not want a higher one.
         without_mac: Whether there was no MAC.
         absent: Why parts were not run, as the end of a sentence; may be "".
     """
@@ -88,7 +88,7 @@ def place(
     """Compares an interval with a part's bands; tells in words why the verdict is undecided.
 
     Args:
-        part: Whose bands.
+        part: The part whose bands are meant.
         measured: Its own, or that of what must fail it.
         found: The interval of that.
         without_mac: Whether those bands apply.

@@ -63,7 +63,7 @@ def judge(
         rule: The registered one.
         measured: Parts by their names, of each reading that was run.
         asking: How it was run.
-        absent: Of each reading, why parts of it were not run, as the end of a sentence.
+        absent: Why parts of each reading were not run, as the end of a sentence.
 
     Raises:
         ValueError: Trial seeds are among those that count, or seeds that are not registered; or

@@ -76,7 +76,7 @@ class ReadingJudged:
     Attributes:
         number: 1 decides.
         parts: All, in the order of the rule.
-        verdict: Of the judged ones together; None where nothing is judged.
+        verdict: The verdict of the judged ones together; None where nothing is judged.
         definitions: Whether all definitions among them hold; None where there are none, or nothing
             is judged.
         standing: What the verdict is worth.
@@ -97,7 +97,7 @@ class RowJudged:
 
     Attributes:
         rule: What it was held against.
-        hash: Of the rule.
+        hash: The rule's hash.
         level: How much was run.
         readings: By their numbers; those that were run.
         extension: Whether more seeds are due.

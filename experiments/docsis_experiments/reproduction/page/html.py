@@ -18,7 +18,7 @@ def text(content: Mapping[str, Any]) -> str:
     """The page of a results.json.
 
     Args:
-        content: Of results.json; validated.
+        content: The content of results.json; validated.
     """
     environment = Environment(
         loader=ChoiceLoader(

@@ -56,7 +56,7 @@ def values(content: Data) -> dict[str, Any]:
     """The values for the template.
 
     Args:
-        content: Of results.json.
+        content: The content of results.json.
     """
     rows: Sequence[Data] = content["rows"]
     made = content["made"]

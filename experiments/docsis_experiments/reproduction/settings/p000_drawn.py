@@ -49,7 +49,7 @@ def pooled(manager: Manager, tables: Sequence[Table], added: float = 0.0) -> Lin
 
     Args:
         manager: Whose.
-        tables: Of its runs.
+        tables: The tables of its runs.
         added: To all values.
     """
     at = (np.arange(_SAMPLES) + 0.5) / _SAMPLES
@@ -76,7 +76,7 @@ def one_each(
 
     Args:
         manager: Whose.
-        values: Of its runs; NaN where a run has none.
+        values: The values of its runs; NaN where a run has none.
         least: Where a logarithmic axis begins: what is below it is drawn there.
         most: Up to where the line goes on; to the greatest value unless given.
     """

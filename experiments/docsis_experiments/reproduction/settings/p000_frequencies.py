@@ -31,7 +31,7 @@ def frequencies(
     Args:
         name: In the legend.
         counted: Values and how often each was.
-        values: That are drawn; what is left of them behind the last whole point is not.
+        values: The values that are drawn; what is left of them behind the last whole point is not.
         together: Values in a row whose mean share is one point, against the noise of few counts.
         bars: Instead of a line.
     """

@@ -131,9 +131,9 @@ def traffic(load: Load, files: Files, congestion: Congestion, pause: str) -> lis
     """The groups of a load.
 
     Args:
-        load: Of table 1.
+        load: A load of table 1.
         files: How they follow each other.
-        congestion: Of all TCP.
+        congestion: The congestion control of all TCP.
         pause: From a file to the next.
     """
     return [

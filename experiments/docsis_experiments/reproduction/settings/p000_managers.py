@@ -82,9 +82,9 @@ def managed(
 
     Args:
         manager: Which.
-        seed: Of the run.
+        seed: The run's seed.
         pie: What PIE is.
-        queues: Of flow queues instead of 32.
+        queues: The number of flow queues, instead of 32.
     """
     if manager is Manager.PIE:
         return from_mapping(_PIES[pie])

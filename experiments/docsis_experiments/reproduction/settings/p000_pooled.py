@@ -21,7 +21,7 @@ class Table:
 
     Attributes:
         values: At `runs.outcome.PROBABILITIES`.
-        weight: Of the distribution among others, such as how many values it is of.
+        weight: The distribution's weight among others, such as how many values it is of.
     """
 
     values: tuple[float, ...]
@@ -32,8 +32,8 @@ def latencies(groups: Sequence[Group], weight: float | None = None) -> list[Tabl
     """Latencies of groups' packets, each by the packets that arrived.
 
     Args:
-        groups: Of a run.
-        weight: Of all groups together, instead.
+        groups: Groups of a run.
+        weight: The weight of all groups together, instead.
     """
     found = [
         Table(group.latency, group.values["packets"] * (1 - group.values["loss"] / 100))

@@ -98,7 +98,7 @@ def chosen(names: Sequence[str], asked: Asked) -> Reading:
     """The reading that is asked for: the first, or one of a row's others.
 
     Args:
-        names: Of the row's readings from 2 on.
+        names: Names of the row's readings from 2 on.
         asked: What is asked.
 
     Raises:

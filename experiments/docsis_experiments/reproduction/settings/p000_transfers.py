@@ -44,7 +44,7 @@ class Transfers:
 
     Attributes:
         manager: Which.
-        round_trip_ms: Of both uploads.
+        round_trip_ms: The round trip of both uploads.
         mininet: They are played there, with the kernel's TCP and for a shorter time.
     """
 

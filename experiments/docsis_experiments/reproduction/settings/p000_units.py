@@ -35,7 +35,7 @@ def unit(
     """A run. Rows that ask for the same one get the same unit, and it is played once.
 
     Args:
-        seed: Of all that is random.
+        seed: The seed of all that is random.
         label: What the queue manager is called.
         management: It.
         topology: The home.

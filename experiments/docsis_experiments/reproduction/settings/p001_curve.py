@@ -92,7 +92,7 @@ def counted(lost: npt.NDArray[np.bool_]) -> list[Counted]:
     """Frames and drops at each point.
 
     Args:
-        lost: Of each train, a row, whether its frames were dropped.
+        lost: A row for each train: whether its frames were dropped.
     """
     before: npt.NDArray[np.int64] = np.cumsum(~lost, axis=1) - ~lost
     return [

@@ -69,10 +69,10 @@ def latency_and_rates(
     """Parts (a) and (b) of figures 2, 3, 5, 7, 11 and 14.
 
     Args:
-        made: Of a row that ran the points.
-        point: Of a buffer.
-        buffers: That are drawn.
-        published: Of part (a).
+        made: The results of a row that ran the points.
+        point: Gives the point of a buffer.
+        buffers: The buffers that are drawn.
+        published: The published values of part (a).
     """
     latency = (
         against_buffer("FTP", made, point, buffers, latency_ms("uploads")),

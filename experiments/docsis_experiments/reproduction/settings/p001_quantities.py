@@ -74,7 +74,7 @@ def quantities(manager: str, names: tuple[str, ...]) -> Iterable[Quantity]:
 
     Args:
         manager: What the rows call it.
-        names: Of all groups of the traffic.
+        names: Names of all groups of the traffic.
     """
     if TRAIN in names:
         for metric in ("latency-after-train", "latency-before-train"):

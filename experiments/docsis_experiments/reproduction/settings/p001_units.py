@@ -39,9 +39,9 @@ class Setting:
     Attributes:
         manager: What the rows call it.
         buffer: Milliseconds at the sustained rate, or a size with its unit.
-        management: Where the manager is none of `MANAGERS`.
+        management: The management where the manager is none of `MANAGERS`.
         rate: bit/s, sustained.
-        round_trip_ms: Of all uploads and the game.
+        round_trip_ms: The round trip of all uploads and the game.
         peak: Above the sustained rate; none unless given.
         uploads: How many; each a group of its own where `apart`.
         apart: See `uploads`.
@@ -50,7 +50,7 @@ class Setting:
         times: Instead of the level's.
         settling: Seconds behind the fall of the peak rate that are looked at; None where no row
             asks for it.
-        receive_window: Of all hosts; it does not limit unless given.
+        receive_window: The window of all hosts; it does not limit unless given.
         mininet: It is played there, with the kernel's TCP and for its own time.
     """
 
@@ -136,7 +136,7 @@ class Setting:
         """Beside the usual statistics.
 
         Args:
-            names: Of all groups.
+            names: Names of all groups.
         """
         yield from quantities(self.manager, names)
         if self.settling is not None:

@@ -38,7 +38,7 @@ class Subscriber:
     """A modem with a host, and the server that it has to do with.
 
     Attributes:
-        name: Of its flow.
+        name: The name of its flow.
         round_trip_us: To its server, microseconds.
         cap: Its Maximum Sustained Traffic Rate, bit/s; 0: none.
     """

@@ -29,7 +29,7 @@ def share_mbps(flows: int, demands_mbps: Sequence[float] = ()) -> float:
 
     Args:
         flows: Such flows.
-        demands_mbps: Of the others.
+        demands_mbps: Demands of the others.
     """
     return shares(CAPACITY / MEGABIT, [*([math.inf] * flows), *demands_mbps])[0]
 

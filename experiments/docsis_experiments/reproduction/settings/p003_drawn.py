@@ -42,8 +42,8 @@ def distributions(
     """Shares of tests within a value.
 
     Args:
-        tests: Of each kind of modem.
-        value: Of a test, ms.
+        tests: The tests of each kind of modem.
+        value: Gives the value of a test, ms.
         label: What it is.
         published: What the paper has.
     """
@@ -76,8 +76,8 @@ def in_bins(tests: Tests, value: Value, modems: Modems, published: tuple[float, 
     """Shares of tests by steps of a value.
 
     Args:
-        tests: Of a kind of modem.
-        value: Of a test, ms.
+        tests: The tests of a kind of modem.
+        value: Gives the value of a test, ms.
         modems: Which.
         published: Middle of a step, and the share of it in percent.
     """

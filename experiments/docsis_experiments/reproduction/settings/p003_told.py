@@ -59,8 +59,8 @@ class Tests:
         """A statistic of all tests together.
 
         Args:
-            statistic: Of rows, one of each test.
-            values: Of a test, in the order of a row.
+            statistic: A statistic of rows, one of each test.
+            values: Gives the values of a test, in the order of a row.
             beside: Another arm: the same values of the same test are behind, in each row; tests
                 that it does not have are left out.
         """

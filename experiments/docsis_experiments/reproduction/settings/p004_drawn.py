@@ -30,9 +30,9 @@ def against_modems(
     Args:
         figure: Its id.
         title: What it is of.
-        y: Of the values.
-        made: Of a row that ran all points.
-        value: Of a run.
+        y: The axis of the values.
+        made: The results of a row that ran all points.
+        value: Gives the value of a run.
         published: What the text tells of the picture.
         rows: Ids of the rows that it is of.
     """

@@ -60,7 +60,7 @@ class Setting:
         modems: How many.
         channel: What they are on.
         alone: One TCP on an idle network, in this direction, instead of all users.
-        receive_window: Of all hosts; it does not limit unless given.
+        receive_window: The window of all hosts; it does not limit unless given.
     """
 
     modems: int

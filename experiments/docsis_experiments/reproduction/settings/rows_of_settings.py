@@ -68,8 +68,8 @@ class Measuring(Generic[S, R]):
         """A part that has a number of each seed; it is left out where no seed has all runs.
 
         Args:
-            name: Of the rule's part.
-            settings: Whose runs it is made of.
+            name: The name of the rule's part.
+            settings: The settings whose runs it is made of.
             value: Gets their outcomes from one seed, in the order of the settings.
         """
         played = map(in_mininet, settings) if self.mininet else settings

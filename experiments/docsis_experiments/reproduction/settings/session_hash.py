@@ -30,7 +30,7 @@ def session(source: str, destination: str, protocol: int, ports: tuple[int, int]
     Args:
         source: IPv4 address.
         destination: The same.
-        protocol: Of IP.
+        protocol: The protocol's number in IP.
         ports: Source and destination.
     """
     fields = struct.pack("!H", _IPV4)
@@ -39,7 +39,7 @@ def session(source: str, destination: str, protocol: int, ports: tuple[int, int]
 
 
 def tcp_session(planned: Planned) -> int:
-    """That of a flow over TCP; of transfers on new connections, that of the first one."""
+    """The session of a flow over TCP; of transfers on new connections it is the first one's."""
     flow = planned.flow
     return session(flow.source, flow.destination, IPPROTO_TCP, (flow.source_port, flow.port))
 

@@ -125,7 +125,7 @@ def told(content: Data) -> Story:
     """The story of a results.json.
 
     Args:
-        content: Of results.json; validated.
+        content: The content of results.json; validated.
 
     Raises:
         TestbedError: The results lack what the story names, or a statement is not true of them.

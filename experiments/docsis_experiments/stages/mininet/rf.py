@@ -54,7 +54,7 @@ class RfPort:
     Configuring the traffic manager needs no election, so it takes nothing from the controller.
 
     Args:
-        device: Whose port.
+        device: The device whose port it is.
         framing: What carries the port's frames.
         target: Name of the switch target that the device is.
     """

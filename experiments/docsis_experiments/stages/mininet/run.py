@@ -155,7 +155,7 @@ def congested(
     Args:
         scenario: The scenario.
         topology: Where it is played.
-        device: Whose queues it fills.
+        device: The device whose queues it fills.
         target: Name of the switch target that it is.
     """
     channel = scenario.channel

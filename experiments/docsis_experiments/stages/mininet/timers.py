@@ -43,7 +43,7 @@ def measured(seconds: float = SECONDS) -> dict[str, Any]:
 
 
 def p99_ms(timers: Mapping[str, Any]) -> float:
-    """That of the policy that switches run under, at p99, milliseconds."""
+    """The lateness of the policy that switches run under, at p99, milliseconds."""
     return float((timers["realtime"] or timers["other"])["lateness_ms"]["p99"])
 
 

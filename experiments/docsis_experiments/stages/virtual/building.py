@@ -23,7 +23,7 @@ def build(topology: Topology, seed: int, machine: Machine) -> World:
 
     Args:
         topology: What to build.
-        seed: Of all that is random in it.
+        seed: The seed of all that is random in it.
         machine: How late hosts and switches are.
 
     Raises:

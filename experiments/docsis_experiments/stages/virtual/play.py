@@ -143,8 +143,8 @@ def playing(
     Args:
         topology: What to build.
         upstream: Queue management of the upstream service flows.
-        downstream: That of the downstream ones; None where they keep what is configured.
-        seed: Of all that is random.
+        downstream: The management of the downstream ones; None where they keep what is configured.
+        seed: The seed of all that is random.
         machine: How late hosts, switches and controller are.
         folder: Gets controller/ with the controller's record at the end of the block.
         progress: Told how far the run is.

@@ -70,7 +70,7 @@ def measure(
         run: Its queue manager.
         plan: Times and traffic.
         topology: What to build.
-        seed: Of all that is random.
+        seed: The seed of all that is random.
         machine: How late hosts, switches and controller are.
         folder: Gets the controller's record; exists.
         progress: Told how far the run is.

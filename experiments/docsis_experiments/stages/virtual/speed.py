@@ -87,7 +87,7 @@ def measure(name: str, case: Case, seconds: float) -> dict[str, Any]:
     """The figures of a case, in this process.
 
     Args:
-        name: Of the case.
+        name: The case's name.
         case: What is measured.
         seconds: Virtual time to run.
     """
@@ -136,7 +136,7 @@ def run(names: Sequence[str], seconds: float, console: Console) -> list[dict[str
     """Measure cases, each in a process of its own, and show them.
 
     Args:
-        names: Of the cases.
+        names: Names of the cases.
         seconds: Virtual time of each.
         console: Where the table goes.
 

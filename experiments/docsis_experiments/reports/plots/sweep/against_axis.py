@@ -36,7 +36,7 @@ class _Picture:
 
     Attributes:
         axis: What is varied along its panels.
-        group: Whose latency it shows.
+        group: The group whose latency it shows.
         managers: Its lines.
         others: Values of the other axes, one set for each column of panels.
     """

@@ -55,7 +55,7 @@ def quantile(bounds: Sequence[float], within: Sequence[float], probability: floa
     Args:
         bounds: Ascending; all are within the last.
         within: How many are within each.
-        probability: Of the quantile.
+        probability: The quantile's probability.
     """
     wanted = probability * within[-1]
     if not wanted:

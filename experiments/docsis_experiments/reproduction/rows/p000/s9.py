@@ -23,7 +23,7 @@ def provisioned(whole: Mapping[str, Any], aqm: Mapping[str, Any]) -> ServiceFlow
 
     Args:
         whole: Keys of the file.
-        aqm: Of the upstream service flow's AQM encodings.
+        aqm: The upstream service flow's AQM encodings.
     """
     flow = {"qos_parameter_set_type": 7, "maximum_sustained_traffic_rate": f"{RATE} bps"}
     upstream = {**flow, "service_flow_reference": 1, **({"aqm": dict(aqm)} if aqm else {})}

@@ -54,7 +54,7 @@ def _off(found: Mapping[str, float], number: int) -> bool:
     """Whether the law of a point lies outside the 99.9% interval of what was dropped there."""
     frames, dropped = round(found[f"frames {number}"]), found[f"dropped {number}"]
     low, high = share_bounds(dropped / frames, frames)
-    # Of no drop the interval begins at 0, which the formula meets but for the last digit.
+    # Without a drop the interval begins at 0, which the formula meets but for the last digit.
     return not (low if dropped else 0.0) <= law(number) <= high
 
 

@@ -88,7 +88,7 @@ class Counted:
     """The packets that an end's sockets were shown.
 
     Attributes:
-        packets: That the filter took.
+        packets: Packets that the filter took.
         lost: Packets among these that a socket had no room for.
     """
 

@@ -257,7 +257,7 @@ def traffic_on_demand(testbed: Launcher, folder: Path | None = None) -> Iterator
     """In the block, processes of the same user may ask for traffic; it ends with the block.
 
     Args:
-        testbed: Whose hosts send.
+        testbed: The testbed whose hosts send.
         folder: Where the socket is; the user's folder unless given.
 
     Raises:

@@ -42,7 +42,7 @@ _TURN: Final = 64
 """Requests of a server's socket until the others have their turn."""
 
 MOST_REQUESTS: Final = 1_000_000
-"""That a client keeps."""
+"""Requests that a client keeps."""
 
 _FIELDS: Final = ("asked_ns", "answered_ns")
 

@@ -49,7 +49,7 @@ class Told:
     """The state that the browser has told so far.
 
     Args:
-        player: Who watches.
+        player: The player who watches.
         segments: Gets a line of each segment.
         samples: Gets the samples.
 
@@ -189,7 +189,7 @@ async def play(player: VideoPlayer, times: Path, segments: Path, samples: Path) 
     """Until it is cancelled.
 
     Args:
-        player: Who watches.
+        player: The player who watches.
         times: File that will have from when to when.
         segments: File for the segments.
         samples: File for the samples; what the browser says goes into one beside it.

@@ -66,7 +66,7 @@ class _Segment(_Answers):
         self.set_header("Content-Length", str(size))
         self.write(head)
         left = size - len(head)
-        # Who has gone does not want the rest.
+        # A client that has gone does not want the rest.
         with suppress(StreamClosedError):
             while left > 0:
                 self.write(_ZEROS[:left])

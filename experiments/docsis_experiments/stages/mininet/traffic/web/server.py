@@ -28,7 +28,7 @@ class _Object(RequestHandler):
         left = int(size)
         self.set_header("Content-Length", size)
         self.set_header("Connection", "close")
-        # Who has gone does not want the rest.
+        # A client that has gone does not want the rest.
         with suppress(StreamClosedError):
             while left > 0:
                 self.write(_CHUNK[:left])
