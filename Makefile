@@ -70,9 +70,14 @@ $(STAMPS)/mininet: mininet/setup/mininet-package.sh $(STAMPS)/python | packages
 	@mininet/setup/mininet-package.sh "$(VENV)"
 	@touch $@
 
-$(STAMPS)/python: requirements.lock pyproject.toml mininet/setup/python-environment.sh | build-packages
-	@mininet/setup/python-environment.sh "$(PYTHON)" "$(VENV)"
+ENVIRONMENT = mininet/setup/python-environment.sh
+$(STAMPS)/protocol: requirements.lock $(ENVIRONMENT) | build-packages
+	@$(ENVIRONMENT) "$(PYTHON)" "$(VENV)" protocol
 	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/python: requirements.lock pyproject.toml $(ENVIRONMENT) $(STAMPS)/protocol | build-packages
+	@$(ENVIRONMENT) "$(PYTHON)" "$(VENV)"
+	@touch $@
 
 $(STAMPS)/stubs: $(wildcard switch/proto/docsis/*/v1/*.proto) mininet/setup/proto-stubs.sh $(STAMPS)/python
 	@mininet/setup/proto-stubs.sh "$(VENV)"
@@ -82,7 +87,7 @@ $(STAMPS)/stubs: $(wildcard switch/proto/docsis/*/v1/*.proto) mininet/setup/prot
 # for each of them, or cargo would compile it a second time; a test compares them.
 CRATES ?= docsis-switch docsis-world
 RELEASE = $${CARGO_TARGET_DIR:-target}/release
-rust: | build-packages
+rust: $(STAMPS)/protocol | build-packages
 	@command -v cargo >/dev/null || { echo 'set-up: cargo is not on PATH; install Rust first' >&2; exit 1; }
 	@echo 'set-up: compiling $(CRATES)'
 	@$(SHARES_JOBS)cd switch && cargo build --release --locked --quiet $(CRATES:%=--package %)

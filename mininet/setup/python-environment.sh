@@ -1,13 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Makes .venv from requirements.lock, with this project importable in it.
+# Makes .venv from requirements.lock, with this project importable in it; or only the part that
+# cargo reads, the P4Runtime protocol's files, so that it need not wait for the rest.
 #
-# Usage: python-environment.sh PYTHON VENV
+# Usage: python-environment.sh PYTHON VENV [protocol]
 
 set -eu
 python=$1
 venv=$2
+only=${3:-}
 cd "$(dirname "$0")/../.."
 
 version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])') || {
@@ -31,10 +33,15 @@ if [ "$made" != "$version" ]; then
     "$python" -m venv "$venv"
 fi
 
-echo "set-up: installing Python packages from requirements.lock"
 pip() {
     PIP_DISABLE_PIP_VERSION_CHECK=1 "$venv/bin/python" -m pip "$@"
 }
+if [ "$only" = protocol ]; then
+    pip install --quiet --progress-bar off --no-deps "$(grep '^finsy==' requirements.lock)"
+    exit 0
+fi
+
+echo "set-up: installing Python packages from requirements.lock"
 # The lock is complete, so there is nothing to resolve.
 pip install --quiet --progress-bar off --no-deps --requirement requirements.lock
 pip install --quiet --no-deps --no-build-isolation --editable .

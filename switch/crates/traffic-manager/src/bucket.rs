@@ -8,11 +8,13 @@
 pub const TOKENS_PER_BYTE: u64 = 8_000_000_000;
 
 /// Tokens for `bytes`.
+#[inline]
 fn cost(bytes: u64) -> u128 {
     u128::from(bytes) * u128::from(TOKENS_PER_BYTE)
 }
 
 /// Nanoseconds, rounded up, until `missing` tokens have come at `rate`.
+#[inline]
 pub(crate) fn time_to_earn(missing: u128, rate: u64) -> u64 {
     // 64-bit division where it fits: 2^64 tokens are 2.3 GB.
     match u64::try_from(missing) {
@@ -43,6 +45,7 @@ impl Bucket {
     }
 
     /// Tokens at `now`, which is not before the last call's.
+    #[inline]
     #[must_use]
     pub fn tokens(&self, now: u64) -> u128 {
         if self.rate == 0 {
@@ -66,6 +69,7 @@ impl Bucket {
 
     /// When `bytes` may go: a time not after the last spending's is "at once",
     /// `None` is never.
+    #[inline]
     #[must_use]
     pub fn ready_at(&self, bytes: u64) -> Option<u64> {
         if self.rate == 0 {
@@ -84,12 +88,14 @@ impl Bucket {
 
     /// Whether there will ever be tokens for `bytes`: [`Bucket::ready_at`] says the same with
     /// a division.
+    #[inline]
     #[must_use]
     pub fn may_hold(&self, bytes: u64) -> bool {
         self.rate == 0 || cost(bytes) <= self.depth
     }
 
     /// Whether tokens for `bytes` take longer than `ns` to come.
+    #[inline]
     #[must_use]
     pub fn earns_slower_than(&self, bytes: u64, ns: u64) -> bool {
         self.rate != 0 && cost(bytes) > u128::from(self.rate) * u128::from(ns)
@@ -97,6 +103,7 @@ impl Bucket {
 
     /// What is left of the tokens at `now` when `bytes` are spent; `None` when they are not
     /// enough. [`Bucket::ready_at`] says the same with a division.
+    #[inline]
     #[must_use]
     pub fn left(&self, now: u64, bytes: u64) -> Option<u128> {
         if self.rate == 0 {
@@ -106,6 +113,7 @@ impl Bucket {
     }
 
     /// Takes what [`Bucket::left`] says.
+    #[inline]
     pub fn leave(&mut self, now: u64, left: u128) {
         self.tokens = left;
         self.updated = now;
@@ -173,6 +181,7 @@ impl Buckets {
 
     /// Whether tokens for a frame of `len` bytes, for which it waits at `now`, take longer than
     /// `ns` to come.
+    #[inline]
     pub(crate) fn earn_slower_than(&self, now: u64, len: u32, ns: u64) -> bool {
         let bytes = u64::from(len);
         let waits = self.sustained.ready_at(bytes).is_none_or(|at| at > now);
@@ -206,6 +215,7 @@ impl PortBucket {
         }
     }
 
+    #[inline]
     fn tokens(&self, now: u64) -> i128 {
         let earned = i128::from(now - self.updated) * i128::from(self.rate);
         (self.tokens + earned).min(self.depth)
@@ -224,12 +234,14 @@ impl PortBucket {
     }
 
     /// Whether any frame may start at any time.
+    #[inline]
     #[must_use]
     pub fn is_unlimited(&self) -> bool {
         self.rate == 0
     }
 
     /// When a frame of `bytes` may start.
+    #[inline]
     #[must_use]
     pub fn ready_at(&self, bytes: u64) -> u64 {
         if self.rate == 0 {
@@ -245,6 +257,7 @@ impl PortBucket {
     }
 
     /// Spends `bytes`.
+    #[inline]
     pub fn spend(&mut self, now: u64, bytes: u64) {
         if self.rate != 0 {
             self.tokens = self.tokens(now) - cost(bytes) as i128;

@@ -9,6 +9,7 @@ const SHORTEST: usize = 64;
 /// The length to the end of the CRC, at least 64 bytes, of a frame of `captured`
 /// bytes on an interface.
 #[must_use]
+#[inline]
 pub fn frame_length(captured: usize) -> usize {
     (captured + FCS).max(SHORTEST)
 }
