@@ -227,6 +227,16 @@ tables: $(STAMPS)/stubs ## write the documentation's tables of queue managers an
 
 # --- For developers ------------------------------------------------------------
 
+# Takes hours: a copy of the last commit is changed in one place, built and tested, COUNT times. What was
+# stopped goes on. AREAS="traffic-manager laws" leaves out the pipeline, which needs p4c.
+.PHONY: mutants mutant-list
+COUNT ?= 64
+mutants: setup ## change the sources mechanically, and see that tests fail: SEED=1 COUNT=64
+	@$(VENV)/bin/python -m docsis_mutants run --seed "$(SEED)" --count "$(COUNT)" --areas $(AREAS)
+
+mutant-list: $(STAMPS)/python ## write the list of all such changes anew, which comes before a draw
+	@$(VENV)/bin/python -m docsis_mutants list
+
 .PHONY: fuzz
 FUZZED_IN_RUST := packets json p4runtime stf tcp recording mac
 FUZZED_IN_PYTHON := experiment sweep population topology outcomes kept summary unit reproduction

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A copy of the tree to mutate: a commit's files in a temporary folder, with its own builds.
+
+What somebody edits meanwhile is not in it, and the clone that it comes from is never touched.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from docsis_mutants.processes import Ended, run
+from docsis_mutants.site import Site, mutated
+
+_PACKAGES: Final = ("cli", "control_plane", "experiments", "labs", "mininet", "ptf_tests")
+_STUBS: Final = "control_plane/docsis_control/gen"
+_SWITCH: Final = "switch/target/release/docsis-switch"
+_KEPT: Final = ("PATH", "HOME", "LANG", "RUSTUP_HOME", "CARGO_HOME", "USER", "TMPDIR")
+_NICE: Final = ("nice", "-n", "10")
+
+
+class TreeError(Exception):
+    """The copy cannot be made; the message says what to do."""
+
+
+class Tree:
+    """A copy of a commit.
+
+    Attributes:
+        root: Its folder.
+        clone: The clone that it is of.
+        commit: The commit, abbreviated.
+    """
+
+    def __init__(self, clone: Path, work: Path, commit: str = "HEAD") -> None:
+        """Makes the copy in the folder `work`. TreeError: something is missing."""
+        self.clone = clone
+        self.root = work / "tree"
+        self._work = work
+        self.commit = _git(clone, "rev-parse", "--short=12", commit)
+        self._unpack()
+        for name in (_STUBS, _SWITCH):
+            if not (clone / name).exists():
+                raise TreeError(f"{clone / name} is missing; run `make setup`")
+        shutil.copytree(clone / _STUBS, self.root / _STUBS)
+        # The environment's own packages are the clone's; PYTHONPATH puts the copy's first.
+        (self.root / ".venv").symlink_to(clone / ".venv")
+        self.switch = work / "docsis-switch"
+        shutil.copy2(clone / _SWITCH, self.switch)
+
+    def _unpack(self) -> None:
+        self.root.mkdir(parents=True)
+        process = subprocess.Popen(
+            ["git", "archive", "--format=tar", self.commit], cwd=self.clone, stdout=subprocess.PIPE
+        )
+        assert process.stdout is not None
+        with tarfile.open(fileobj=process.stdout, mode="r|") as archive:
+            archive.extractall(self.root, filter="data")
+        if process.wait():
+            raise TreeError(f"git archive of {self.commit} failed in {self.clone}")
+
+    @property
+    def python(self) -> Path:
+        """The interpreter that the tests run with."""
+        return self.root / ".venv" / "bin" / "python"
+
+    def folder(self, name: str) -> Path:
+        """A folder beside the copy, made if need be."""
+        path = self._work / name
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def environment(self) -> dict[str, str]:
+        """The environment of a test: the copy's packages, builds and switch."""
+        kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+        paths = [str(self.root / name) for name in (*_PACKAGES, _STUBS)]
+        return {
+            **kept,
+            "PYTHONPATH": os.pathsep.join(paths),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "CARGO_TARGET_DIR": str(self._work / "target"),
+            "CARGO_TERM_COLOR": "never",
+            "DOCSIS_SWITCH": str(self.switch),
+        }
+
+    def run(
+        self, arguments: list[str], seconds: float, place: str = ".", **options: object
+    ) -> Ended:
+        """Runs a program in the copy, behind other work of the machine (`processes.run`)."""
+        return run(
+            [*_NICE, *arguments],
+            self.root / place,
+            self.environment(),
+            self._work / "last.log",
+            seconds,
+            **options,  # type: ignore[arg-type]
+        )
+
+    @contextmanager
+    def mutant(self, site: Site) -> Iterator[Mutant]:
+        """The copy with one change, which is taken back behind it."""
+        made = Mutant(self.root / site.file, site)
+        made.make()
+        try:
+            yield made
+        finally:
+            made.take_back()
+
+
+class Mutant:
+    """A change of a file that can be made and taken back.
+
+    Attributes:
+        text: The file's text with the change.
+    """
+
+    def __init__(self, path: Path, site: Site) -> None:
+        """Reads the file. ValueError: it is not as it was listed."""
+        self._path = path
+        self._unchanged = path.read_text()
+        self.text = mutated(site, self._unchanged)
+
+    def make(self) -> None:
+        """Makes the change."""
+        self._path.write_text(self.text)
+
+    def take_back(self) -> None:
+        """Writes the file as it was."""
+        self._path.write_text(self._unchanged)
+
+
+def _git(clone: Path, *arguments: str) -> str:
+    result = subprocess.run(
+        ["git", *arguments], cwd=clone, capture_output=True, text=True, check=False
+    )
+    if result.returncode:
+        raise TreeError(f"git {' '.join(arguments)}: {result.stderr.strip()}")
+    return result.stdout.strip()
