@@ -91,8 +91,11 @@ class Runner:
             self._trials[area].compiler.restore(self._tree)
 
     def _try(self, site: Site, area: Area, seed: int) -> Tried:
+        trial = self._trials[area]
+        # The first step's tests are known to pass before the first mutant is made.
+        self._require_baseline(trial.compiler, trial.steps[0])
         begun = time.monotonic()
-        outcome, step, words = self._outcome(site, self._trials[area])
+        outcome, step, words = self._outcome(site, trial)
         return Tried(
             site=site,
             seed=seed,
@@ -105,8 +108,6 @@ class Runner:
         )
 
     def _outcome(self, site: Site, trial: Trial) -> tuple[Outcome, str, str]:
-        # The first step's tests are known to pass before the first mutant is made.
-        self._require_baseline(trial.compiler, trial.steps[0])
         with self._tree.mutant(site) as mutant:
             said = trial.compiler.refused(self._tree, mutant.text)
             if said is not None:
