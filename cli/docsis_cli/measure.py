@@ -117,14 +117,15 @@ def ptf(
         ),
     ] = None,
     shaper: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--shaper",
             metavar="SHAPER",
             help="Way to configure the traffic manager: docsis.tm.v1, bmv2-thrift=HOST:PORT, or"
-            " MODULE:CLASS=ARGUMENT of your own.",
+            " MODULE:CLASS=ARGUMENT of your own. By default docsis.tm.v1, and with --target bmv2"
+            " its Thrift server.",
         ),
-    ] = "docsis.tm.v1",
+    ] = None,
     timeout: Annotated[
         float,
         typer.Option("--timeout", metavar="SECONDS", help="Longest time for an expected event."),
@@ -149,8 +150,10 @@ def ptf(
 
     arguments = [
         *("--target", target, "--device-id", str(device_id), "--election-id", str(election_id)),
-        *("--shaper", shaper, "--timeout", str(timeout), "--seed", str(seed)),
+        *("--timeout", str(timeout), "--seed", str(seed)),
     ]
+    if shaper is not None:
+        arguments += ["--shaper", shaper]
     for item in port or []:
         arguments += ["--port", item]
     if programs is not None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from docsis_ptf import switches
 from docsis_ptf.params import TestParams
-from docsis_ptf.shapers import DEFAULT
+from docsis_ptf.shapers import BMV2, DEFAULT
 
 _DEFAULTS = TestParams()
 
@@ -27,7 +27,8 @@ class Options:
         device_id, election_id: P4Runtime's.
         seed: Seed of the tests' random numbers, and of a switch that takes one.
         programs: Folder with {cm,cmts}.json and {cm,cmts}.p4info.txtpb; p4src/build by default.
-        shaper: Name of the way in which the traffic manager is configured (shapers.py).
+        shaper: Name of the way in which the traffic manager is configured (shapers.py); None:
+            docsis.tm.v1, and for a BMv2 that the runner starts its Thrift server.
         timeout: Seconds that an expected event may take.
         results: Folder for the logs and the verdicts; results/ptf/TARGET by default.
     """
@@ -39,7 +40,7 @@ class Options:
     election_id: int = _DEFAULTS.election_id
     seed: int = 1
     programs: Path | None = None
-    shaper: str = DEFAULT
+    shaper: str | None = None
     timeout: float = _DEFAULTS.timeout
     results: Path | None = None
 
@@ -57,12 +58,13 @@ class Options:
             if not host or not port.isdigit():
                 raise ValueError(f"target {self.target!r}: neither embedded, bmv2 nor HOST:PORT")
             params = TestParams(grpc=self.target, target=self.target)
-        values = {
+        values: dict[str, object] = {
             "device_id": self.device_id,
             "election_id": self.election_id,
-            "shaper": self.shaper,
             "timeout": self.timeout,
         }
+        if self.shaper is not None:
+            values["shaper"] = self.shaper
         if self.programs is not None:
             values["programs"] = str(self.programs.resolve())
         if not self.own and len(self.ports) == len((params.rf_port, *params.cpe_ports)):
@@ -88,7 +90,7 @@ def parser() -> argparse.ArgumentParser:
     add("--election-id", type=int, default=_DEFAULTS.election_id)
     add("--seed", type=int, default=1)
     add("--programs", type=Path, metavar="FOLDER")
-    add("--shaper", default=DEFAULT, metavar="docsis.tm.v1|bmv2-thrift=HOST:PORT|MODULE:CLASS=ARG")
+    add("--shaper", metavar=f"{DEFAULT}|{BMV2}=HOST:PORT|MODULE:CLASS=ARG")
     add("--timeout", type=float, default=_DEFAULTS.timeout, metavar="SECONDS")
     add("--results", type=Path, metavar="FOLDER")
     add("--list", action="store_true", help="only print the tests that are selected")

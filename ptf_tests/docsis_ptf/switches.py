@@ -20,12 +20,15 @@ from docsis_testbed.paths import switch_binary
 
 from docsis_ptf.params import TestParams
 from docsis_ptf.sandbox import dies_with_parent, switch_side
+from docsis_ptf.shapers import BMV2 as BMV2_THRIFT
 
 EMBEDDED: Final = "embedded"
 BMV2: Final = "bmv2"
 START_SECONDS: Final = 20.0
 STOP_SECONDS: Final = 5.0
 REALTIME_PRIORITY: Final = 10
+THRIFT_PORT: Final = 9090
+"""BMv2's own; in the sandbox nobody else has it."""
 
 
 class SwitchError(Exception):
@@ -36,7 +39,8 @@ def params_for(kind: str) -> TestParams:
     """The parameters for a switch that the runner starts."""
     if kind == EMBEDDED:
         return TestParams(target=kind, seeded=True, batch=128, frames=100_000)
-    return TestParams(target=kind, batch=32, frames=30_000)
+    shaper = f"{BMV2_THRIFT}=127.0.0.1:{THRIFT_PORT}"
+    return TestParams(target=kind, batch=32, frames=30_000, shaper=shaper)
 
 
 def binary(kind: str) -> Path:
@@ -67,7 +71,7 @@ def _realtime() -> tuple[str, ...]:
 
 
 def command(kind: str, params: TestParams, seed: int) -> list[str]:
-    """The command line: the same for both, but for the seed."""
+    """The command line: the same for both, but for the seed and BMv2's Thrift."""
     interfaces = [
         argument
         for port in (params.rf_port, *params.cpe_ports)
@@ -77,7 +81,11 @@ def command(kind: str, params: TestParams, seed: int) -> list[str]:
         str(binary(kind)),
         *interfaces,
         *("--device-id", str(params.device_id), "--no-p4"),
-        *(("--seed", str(seed), *_realtime()) if kind == EMBEDDED else ()),
+        *(
+            ("--seed", str(seed), *_realtime())
+            if kind == EMBEDDED
+            else ("--thrift-port", str(THRIFT_PORT))
+        ),
         "--",
         *("--grpc-server-addr", params.grpc),
         *("--cpu-port", str(params.cpu_port)),
