@@ -181,6 +181,27 @@ def test_queue_delay(queue: int, tokens: int, rate: int, more: int) -> None:
     assert ours[0] == pytest.approx(float(exact.qdelay(queue, F(tokens))), rel=1e-12)
 
 
+# The table of section 4.2, with the factor below each limit and from it on. The delay falls from
+# 12 to 11 ms, so p = 0.25 * 0.001 - 2.5 * 0.001 = -0.00225 before scaling, which no bound hides.
+@pytest.mark.parametrize(
+    ("limit", "below", "above"),
+    [
+        (1e-6, 1 / 2048, 1 / 512),
+        (1e-5, 1 / 512, 1 / 128),
+        (1e-4, 1 / 128, 1 / 32),
+        (1e-3, 1 / 32, 1 / 8),
+        (1e-2, 1 / 8, 1 / 2),
+        (0.1, 1 / 2, 2),
+        (1.0, 2, 8),
+        (10.0, 8, 32),
+    ],
+)
+def test_the_table_changes_at_its_limits(limit: float, below: float, above: float) -> None:
+    for drop_prob, factor in ((np.nextafter(limit, 0), below), (limit, above)):
+        after = step(state(drop_prob=drop_prob, qdelay_old=0.012), 0.011).drop_prob[0]
+        assert after == pytest.approx(max(0.0, drop_prob - 0.00225 * factor), rel=1e-9, abs=1e-15)
+
+
 # drop_prob before and after one interval with qdelay 12 ms, qdelay_old 11 ms, so
 # p = 0.25 * 0.002 + 2.5 * 0.001 = 0.003 before scaling. Worked out by hand.
 @pytest.mark.parametrize(
