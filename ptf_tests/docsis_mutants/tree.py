@@ -54,7 +54,7 @@ class Tree:
         shutil.copy2(clone / _SWITCH, self.switch)
 
     def _check_out(self) -> None:
-        # A clone of its own, since runs tell the commit that they are of; objects stay where they are.
+        # A clone of its own, since runs tell the commit that they are of; objects are not copied.
         _git(self.clone, "clone", "--quiet", "--shared", "--no-checkout", ".", str(self.root))
         _git(self.root, "checkout", "--quiet", "--detach", self.commit)
 
