@@ -100,7 +100,7 @@ world: $(STAMPS)/python rust
 
 # --- The demo ----------------------------------------------------------------
 
-.PHONY: demo demo-virtual run stop clean bench figures
+.PHONY: demo demo-virtual run stop clean bench performance figures
 demo-virtual: setup-virtual ## the demo in virtual time: no root, no Mininet, seconds; SEED=1
 	@$(CLI) demo $(OPTIONS) --virtual --seed "$(SEED)"
 
@@ -116,6 +116,10 @@ figures: setup ## the papers' figures about single decisions, made of the pipeli
 bench: setup ## the switch's speed beside a bare forwarder (and BMv2 where installed), and virtual time's
 	@$(CLI) bench
 	@$(CLI) bench --virtual 100
+
+performance: setup ## docs/performance.md's figures anew, in one sitting of about 20 minutes on a quiet machine
+	@folder=results/$$(date +%Y%m%d-%H%M%S)-figures && $(CLI) bench --all --output "$$folder" && \
+	    $(VENV)/bin/python -m docsis_experiments.bench.page "$$folder/figures.json" docs/performance.md
 
 stop: ## end what runs, and only what is ours
 	@if [ -x $(CLI) ]; then $(CLI) stop; else echo 'nothing is set up, so nothing of ours runs'; fi

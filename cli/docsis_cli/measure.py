@@ -11,6 +11,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from docsis_testbed.errors import TestbedError
+
 
 def figures(
     frames: Annotated[
@@ -57,11 +59,39 @@ def bench(
             "--virtual",
             metavar="SECONDS",
             min=1,
-            help="Instead, measure how long so many seconds of virtual time take, and why.",
+            help="Instead, measure the processor time that this much virtual time takes.",
+        ),
+    ] = None,
+    everything: Annotated[
+        bool,
+        typer.Option(
+            "--all",
+            help="Measure all figures of docs/performance.md in one sitting: also the demo, the"
+            " control loops and virtual time.",
+        ),
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            metavar="FOLDER",
+            help="With --all: new folder for the figures. The default is results/TIME-figures.",
         ),
     ] = None,
 ) -> None:
-    """Measure the switch's speed beside a bare forwarder, and beside BMv2 where it is installed."""
+    """Measure the switch's speed beside a bare forwarder and BMv2.
+
+    BMv2 is measured where it is installed. Measure on a machine that does nothing else.
+    """
+    if everything:
+        if (soak, json_file, virtual) != (None, None, None):
+            raise TestbedError("--all measures everything; leave --soak, --json and --virtual out")
+        from docsis_experiments.bench import everything as sitting
+
+        sitting.run(seconds, repetitions, output, Console())
+        return
+    if output is not None:
+        raise TestbedError("--output has no place here: only --all writes a folder")
     if virtual is not None:
         from docsis_experiments.stages.virtual import speed
         from docsis_experiments.stages.virtual.speed_cases import CASES

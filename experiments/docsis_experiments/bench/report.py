@@ -21,6 +21,7 @@ from rich.table import Table
 from docsis_experiments.bench import control as control_plane
 from docsis_experiments.bench import forwarding, inprocess, plot
 from docsis_experiments.bench.forwarding import FRAME_BYTES, KINDS, Result
+from docsis_experiments.bench.machine import processor
 from docsis_experiments.bench.progress import step
 from docsis_experiments.stages.mininet import timers
 from docsis_testbed import p4build, preflight
@@ -81,7 +82,7 @@ def run(seconds: float, repetitions: int, output: Path | None, console: Console)
         "time": datetime.now().isoformat(timespec="seconds"),
         "machine": {
             "cpus": os.cpu_count(),
-            "processor": _processor(),
+            "processor": processor(),
             "kernel": platform.release(),
             "load_average": os.getloadavg()[0],
             "timers": late,
@@ -235,10 +236,3 @@ def forwarding_table(results: dict[str, Result]) -> Table:
             f"{result.memory_mb:.1f}",
         )
     return table
-
-
-def _processor() -> str:
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.machine()
