@@ -30,11 +30,16 @@ _FAILED: Final = 2
 def _trials(areas: Sequence[Area]) -> Mapping[Area, Trial]:
     suite = Suite()
     made: Mapping[Area, Callable[[], Trial]] = {
-        Area.P4: lambda: Trial(p4_steps.P4Compiler(), p4_steps.steps(suite)),
+        Area.P4: lambda: _pipeline(suite),
         Area.TRAFFIC_MANAGER: lambda: Trial(rust_steps.RustCompiler(), rust_steps.steps(suite)),
         Area.LAWS: lambda: Trial(law_steps.PythonCompiler(), law_steps.steps()),
     }
     return {area: made[area]() for area in areas}
+
+
+def _pipeline(suite: Suite) -> Trial:
+    compiler = p4_steps.P4Compiler()
+    return Trial(compiler, p4_steps.steps(compiler, suite))
 
 
 def _list(given: argparse.Namespace) -> int:

@@ -39,6 +39,9 @@ PTF: Final = {
 }
 """Modules of the PTF suite, by the P4 file below p4src/include."""
 
+WITH_CMTS: Final = frozenset({"generated_classifiers", "tos_overwrite"})
+"""Modules with tests of the CMTS's program among others; the module `cmts` has nothing else."""
+
 LAWS: Final = {
     "adaptive_red": "adaptive_red",
     "docsis_pie": "docsis_pie",

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""P4: compiled by p4c, then the PTF suite, then the pipeline's tests in virtual time."""
+"""P4: compiled by p4c, then the PTF suite, then the pipeline's tests in virtual time.
+
+Compiling takes longer than most tests. So the modem's program is compiled first, and that of the
+CMTS where a step needs it.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +11,25 @@ import contextlib
 import io
 import shutil
 from pathlib import Path
+from typing import Final
 
 from docsis_testbed import p4build
 from docsis_testbed.errors import TestbedError
 
-from docsis_mutants.ptf_steps import Nearest, Others, Suite
+from docsis_mutants import near
+from docsis_mutants.ptf_steps import Subject, Suite, unchanged
 from docsis_mutants.rust_steps import CargoTest
-from docsis_mutants.steps import last_line
+from docsis_mutants.site import Site
+from docsis_mutants.steps import Failure, last_line
 from docsis_mutants.tree import Tree, TreeError
 
-_PROGRAMS = ("cm", "cmts")
+_MODEM: Final = "cm"
+_CMTS: Final = "cmts"
+_ENDS: Final = (".json", ".p4info.txtpb")
 
 
 class P4Compiler:
-    """p4c, for both programs, into the copy's p4src/build."""
+    """p4c, into a folder of its own."""
 
     def __init__(self) -> None:
         """Finds p4c. TreeError: it is not on PATH."""
@@ -33,30 +42,105 @@ class P4Compiler:
         self._compiler = found
 
     def refused(self, tree: Tree, text: str) -> str | None:
-        """See `Compiler`."""
-        scratch = tree.folder("p4")
+        """See `Compiler`; the CMTS's program is the unchanged one for now."""
+        built = unchanged(tree).programs
+        for end in _ENDS:
+            shutil.copy2(built / f"{_CMTS}{end}", self.subject(tree).programs)
+        return self.compiled(tree, _MODEM)
+
+    def compiled(self, tree: Tree, program: str) -> str | None:
+        """Compiles one program of the copy's present sources; what p4c says if it refuses."""
+        folder = self.subject(tree).programs
         try:
             with contextlib.redirect_stdout(io.StringIO()):
                 p4build.compile_programs(
-                    self._compiler, scratch, tree.root / "p4src", names=_PROGRAMS
+                    self._compiler, folder, tree.root / "p4src", names=(program,)
                 )
         except TestbedError as error:
             return last_line(str(error), "error:")
-        for path in scratch.iterdir():
-            shutil.copy2(path, self._built(tree))
         return None
 
+    def subject(self, tree: Tree) -> Subject:
+        """The programs compiled last, with the unchanged switch."""
+        return Subject(tree.folder("programs"), tree.switch)
+
     def restore(self, tree: Tree) -> None:
-        """See `Compiler`; the programs of the unchanged sources."""
-        said = self.refused(tree, "")
-        if said is not None:
-            raise TreeError(f"p4src/ of {tree.commit} does not compile: {said}")
-
-    @staticmethod
-    def _built(tree: Tree) -> Path:
-        return tree.root / "p4src" / "build"
+        """See `Compiler`; what the commit has was never overwritten for long."""
 
 
-def steps(suite: Suite) -> tuple[Nearest, Others, CargoTest]:
+class Nearest:
+    """The modules nearest to a P4 file."""
+
+    name = "nearest PTF modules"
+
+    def __init__(self, compiler: P4Compiler, suite: Suite) -> None:
+        self._compiler = compiler
+        self._suite = suite
+
+    def baseline(self, tree: Tree) -> Failure | None:
+        """See `Step`; the suite looks at the unchanged tree where a test has failed."""
+        return None
+
+    def failure(self, tree: Tree, site: Site) -> Failure | None:
+        """See `Step`."""
+        modules = near.ptf_modules(site.file)
+        if _CMTS in modules and (said := self._compiler.compiled(tree, _CMTS)):
+            return Failure("p4c", said)
+        return self._suite.failure(tree, self._compiler.subject(tree), modules)
+
+
+class Others:
+    """The rest of the suite."""
+
+    name = "other PTF modules"
+
+    def __init__(self, compiler: P4Compiler, suite: Suite) -> None:
+        self._compiler = compiler
+        self._suite = suite
+
+    def baseline(self, tree: Tree) -> Failure | None:
+        """See `Step`; as for the nearest modules."""
+        return None
+
+    def failure(self, tree: Tree, site: Site) -> Failure | None:
+        """See `Step`."""
+        if said := self._compiler.compiled(tree, _CMTS):
+            return Failure("p4c", said)
+        modules = near.ptf_modules(site.file)
+        # Those run again that the CMTS's program may fail.
+        without = [f"^{name}" for name in modules if name not in near.WITH_CMTS]
+        return self._suite.failure(tree, self._compiler.subject(tree), without)
+
+
+class VirtualTime:
+    """The pipeline's tests in virtual time, which read the programs from the copy."""
+
+    def __init__(self, compiler: P4Compiler) -> None:
+        self._compiler = compiler
+        self._tests = CargoTest("device")
+        self.name = self._tests.name
+
+    def baseline(self, tree: Tree) -> Failure | None:
+        """See `Step`."""
+        return self._tests.baseline(tree)
+
+    def failure(self, tree: Tree, site: Site) -> Failure | None:
+        """See `Step`."""
+        built, kept = unchanged(tree).programs, tree.folder("kept")
+        names = [f"{program}{end}" for program in (_MODEM, _CMTS) for end in _ENDS]
+        _copy(names, built, kept)
+        _copy(names, self._compiler.subject(tree).programs, built)
+        try:
+            return self._tests.failure(tree, site)
+        finally:
+            _copy(names, kept, built)
+
+
+def _copy(names: list[str], there: Path, here: Path) -> None:
+    for name in names:
+        shutil.copy2(there / name, here / name)
+
+
+def steps(compiler: P4Compiler, suite: Suite) -> tuple[Nearest, Others, VirtualTime]:
     """The steps, in order."""
-    return Nearest(suite), Others(suite), CargoTest("device")
+    return Nearest(compiler, suite), Others(compiler, suite), VirtualTime(compiler)

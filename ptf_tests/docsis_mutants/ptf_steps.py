@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The PTF suite on the embedded switch, up to the first test that fails and fails again.
+"""The PTF suite on the embedded switch, up to the first test that catches a mutant.
 
-The suite has a clock, so a test that failed runs once more against the same mutant. One that passes
-then has caught nothing, and the others are run without it.
+The suite has a clock, so a test that failed has to fail once more against the same mutant, and to
+pass against the unchanged switch and program. Where it does not it has caught nothing, and the
+others are run without it.
 """
 
 from __future__ import annotations
@@ -10,112 +11,90 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from docsis_mutants import near
-from docsis_mutants.site import Site
-from docsis_mutants.steps import Failure, last_line, limit, time_is_over
+from docsis_mutants.steps import Failure, last_line, time_is_over
 from docsis_mutants.tree import Tree
 from docsis_ptf.verdicts import Outcome, Verdict
 
-_FIRST_SECONDS: Final = 3600.0
-_START_SECONDS: Final = 30.0
-"""Beside the tests: the namespace, the switch, what the machine's timers are worth."""
-_MOST_UNCONFIRMED: Final = 3
+SECONDS: Final = 3600.0
+"""The longest time for the suite, which takes four minutes where nothing else runs."""
+
+_MOST_DOUBTFUL: Final = 3
 _SUITE: Final = "the suite itself"
+_TIME: Final = "time"
+_QUICK: Final = "forwarding"
+"""A module to run against the unchanged switch where no test failed, but the suite did."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What the suite is run against.
+
+    Attributes:
+        programs: Folder with the compiled programs.
+        switch: The switch's executable.
+    """
+
+    programs: Path
+    switch: Path
+
+
+def unchanged(tree: Tree) -> Subject:
+    """The programs that the commit has, and the clone's switch."""
+    return Subject(tree.root / "p4src" / "build", tree.switch)
 
 
 class Suite:
-    """The suite, as all steps of a run share it: how long its tests take is measured once."""
+    """The suite, as all steps of a run share it: a test is tried unchanged once."""
 
     def __init__(self) -> None:
-        self._seconds: dict[str, float] = {}
-        self._known: Failure | None = None
+        self._sound: dict[str, bool] = {}
 
-    def baseline(self, tree: Tree) -> Failure | None:
-        """Runs all of it but the long tests against the unchanged tree, once."""
-        if not self._seconds and self._known is None:
-            self._known, folder = self._run(tree, ["^long"], _FIRST_SECONDS, first=False)
-            self._seconds = {each.test: each.seconds for each in _verdicts(folder)}
-        return self._known
-
-    def failure(self, tree: Tree, words: Sequence[str]) -> Failure | None:
-        """Runs a selection; the failure of a test that failed twice."""
+    def failure(self, tree: Tree, subject: Subject, words: Sequence[str]) -> Failure | None:
+        """Runs a selection without the long tests; the first failure that stands."""
         without: list[str] = []
-        for _ in range(_MOST_UNCONFIRMED):
+        while len(without) < _MOST_DOUBTFUL:
             selection = [*words, "^long", *(f"^{test}" for test in without)]
-            seconds = limit(_START_SECONDS + sum(self._seconds.values()))
-            failure, _ = self._run(tree, selection, seconds)
+            failure = self._run(tree, subject, selection)
             if failure is None:
                 return None
-            if failure.test in ("time", _SUITE):
-                again, _ = self._run(tree, selection, seconds)
-                if again is not None:
-                    return again
-                continue
-            again, _ = self._run(tree, [failure.test], seconds)
-            if again is not None:
-                return again
-            without.append(failure.test)
+            alone = selection if failure.test in (_TIME, _SUITE) else [failure.test]
+            again = self._run(tree, subject, alone)
+            if again is not None and self._passes_unchanged(tree, failure.test):
+                return failure
+            without.append(_QUICK if alone is selection else failure.test)
         return None
 
-    def _run(
-        self, tree: Tree, words: Sequence[str], seconds: float, *, first: bool = True
-    ) -> tuple[Failure | None, Path]:
+    def _passes_unchanged(self, tree: Tree, test: str) -> bool:
+        if test not in self._sound:
+            word = _QUICK if test in (_TIME, _SUITE) else test
+            self._sound[test] = self._run(tree, unchanged(tree), [word]) is None
+        return self._sound[test]
+
+    def _run(self, tree: Tree, subject: Subject, words: Sequence[str]) -> Failure | None:
         folder = tree.folder("ptf")
         shutil.rmtree(folder)
         folder.mkdir()
         ended = tree.run(
             [
                 *(str(tree.python), "-m", "docsis_ptf.runner", "--results", str(folder)),
-                *("--programs", str(tree.root / "p4src" / "build"), *words),
+                *("--programs", str(subject.programs), *words),
             ],
-            seconds,
-            enough=(lambda: bool(_failed(folder))) if first else (lambda: False),
+            SECONDS,
+            variables={"DOCSIS_SWITCH": str(subject.switch)},
+            enough=lambda: bool(_failed(folder)),
         )
         failed = _failed(folder)
         if failed:
-            return failed[0], folder
+            return failed[0]
         if ended.status is None and not ended.stopped:
-            return time_is_over(seconds), folder
+            return time_is_over(SECONDS)
         if ended.status:
-            return Failure(_SUITE, last_line(ended.output, "ptf:")), folder
-        return None, folder
-
-
-class Nearest:
-    """The modules nearest to a P4 file."""
-
-    name = "nearest PTF modules"
-
-    def __init__(self, suite: Suite) -> None:
-        self._suite = suite
-
-    def baseline(self, tree: Tree) -> Failure | None:
-        """See `Step`."""
-        return self._suite.baseline(tree)
-
-    def failure(self, tree: Tree, site: Site) -> Failure | None:
-        """See `Step`."""
-        return self._suite.failure(tree, near.ptf_modules(site.file))
-
-
-class Others:
-    """The rest of the suite."""
-
-    name = "other PTF modules"
-
-    def __init__(self, suite: Suite) -> None:
-        self._suite = suite
-
-    def baseline(self, tree: Tree) -> Failure | None:
-        """See `Step`."""
-        return self._suite.baseline(tree)
-
-    def failure(self, tree: Tree, site: Site) -> Failure | None:
-        """See `Step`."""
-        return self._suite.failure(tree, [f"^{name}" for name in near.ptf_modules(site.file)])
+            return Failure(_SUITE, last_line(ended.output, "ptf:"))
+        return None
 
 
 def _verdicts(folder: Path) -> list[Verdict]:

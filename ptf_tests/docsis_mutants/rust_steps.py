@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from docsis_mutants import near
-from docsis_mutants.ptf_steps import Suite
+from docsis_mutants.ptf_steps import Subject, Suite, unchanged
 from docsis_mutants.site import Site
 from docsis_mutants.steps import Failure, last_line, limit, time_is_over
 from docsis_mutants.tree import Tree
@@ -79,22 +79,17 @@ class SwitchSuite:
         self._suite = suite
 
     def baseline(self, tree: Tree) -> Failure | None:
-        """See `Step`; the switch is built as for a mutant."""
-        return self._built(tree) or self._suite.baseline(tree)
+        """See `Step`; the suite looks at the unchanged switch where a test has failed."""
+        return None
 
     def failure(self, tree: Tree, site: Site) -> Failure | None:
         """See `Step`."""
-        unchanged = tree.switch.with_name("docsis-switch.unchanged")
-        if not unchanged.exists():
-            shutil.copy2(tree.switch, unchanged)
-        try:
-            return self._built(tree) or self._suite.failure(tree, near.SHAPING.split())
-        finally:
-            shutil.copy2(unchanged, tree.switch)
+        target = Path(tree.environment()["CARGO_TARGET_DIR"])
+        subject = Subject(unchanged(tree).programs, target / "release" / "docsis-switch")
+        return self._built(tree, target) or self._suite.failure(tree, subject, near.SHAPING.split())
 
     @staticmethod
-    def _built(tree: Tree) -> Failure | None:
-        target = Path(tree.environment()["CARGO_TARGET_DIR"])
+    def _built(tree: Tree, target: Path) -> Failure | None:
         if (
             not (target / "release").exists()
             and (of := tree.clone / "switch/target/release").exists()
@@ -104,8 +99,6 @@ class SwitchSuite:
         ended = tree.run(_cargo("build", "docsis-switch", "--release"), _BUILD_SECONDS, "switch")
         if ended.status:
             return Failure("build", last_line(ended.output, "error"))
-        tree.switch.unlink(missing_ok=True)
-        shutil.copy2(target / "release" / "docsis-switch", tree.switch)
         return None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -83,16 +83,29 @@ class Tree:
         }
 
     def run(
-        self, arguments: list[str], seconds: float, place: str = ".", **options: object
+        self,
+        arguments: list[str],
+        seconds: float,
+        place: str = ".",
+        variables: Mapping[str, str] | None = None,
+        enough: Callable[[], bool] = lambda: False,
     ) -> Ended:
-        """Runs a program in the copy, behind other work of the machine (`processes.run`)."""
+        """Runs a program in the copy, behind other work of the machine (`processes.run`).
+
+        Args:
+            arguments: The command line.
+            seconds: The longest time that it may take.
+            place: The folder that it runs in, from the copy's root.
+            variables: More of its environment.
+            enough: When it says yes the program is ended.
+        """
         return run(
             [*_NICE, *arguments],
             self.root / place,
-            self.environment(),
+            {**self.environment(), **(variables or {})},
             self._work / "last.log",
             seconds,
-            **options,  # type: ignore[arg-type]
+            enough,
         )
 
     @contextmanager
