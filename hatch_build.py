@@ -14,7 +14,14 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-FILES = ("topologies", "p4src", "docs/test-plan.md", "ptf_tests/suite")
+FILES = (
+    "topologies",
+    "p4src",
+    "docs/test-plan.md",
+    "ptf_tests/suite",
+    "switch/crates/v1model/tests/programs/entities.json",
+    "switch/crates/v1model/tests/programs/entities.p4info.txtpb",
+)
 """Files and folders of the clone that commands read."""
 
 BESIDE = "docsis_p4_files"

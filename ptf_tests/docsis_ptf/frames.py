@@ -22,6 +22,7 @@ from docsis_control.lengths import FCS_BYTES, MIN_FRAME_BYTES
 ETHERNET_LEN: Final = 14
 IPV4_LEN: Final = 20
 UDP_LEN: Final = 8
+TOS_AT: Final = ETHERNET_LEN + 1
 HEADERS_LEN: Final = ETHERNET_LEN + IPV4_LEN + UDP_LEN
 # Behind the headers: what tells our frames from others', then stream and sequence number.
 MARK: Final = 0xD0C515F1

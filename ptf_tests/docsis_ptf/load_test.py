@@ -45,7 +45,8 @@ class Measured:
     def only(self, chosen: npt.NDArray[np.bool_]) -> Measured:
         """Some of the frames: those for which `chosen` is true."""
         own = self.arrivals
-        arrivals = Arrivals(own.sequence[chosen], own.length[chosen], own.time_ns[chosen])
+        columns = (own.sequence, own.length, own.time_ns, own.tos)
+        arrivals = Arrivals(*(column[chosen] for column in columns))
         return Measured(arrivals, self.timing, self.offered_ns)
 
 

@@ -12,7 +12,7 @@ from docsis_control.project_files import ROOT
 
 PLAN: Final = ROOT / "docs" / "test-plan.md"
 _CELLS: Final = 4
-_ID: Final = re.compile(r"[A-Z]{2}-\d+")
+_ID: Final = re.compile(r"[A-Z][A-Z0-9]-\d+")
 _TEST: Final = re.compile(r"[a-z_0-9]+\.[A-Za-z]+")
 # "\|" is no end of a cell.
 _BAR: Final = re.compile(r"(?<!\\)\|")

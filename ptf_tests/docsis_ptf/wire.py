@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from docsis_control.lengths import FCS_BYTES, MIN_FRAME_BYTES
-from docsis_ptf.frames import MARK, MARK_AT, SEQUENCE_AT, STREAM_AT, Frames
+from docsis_ptf.frames import MARK, MARK_AT, SEQUENCE_AT, STREAM_AT, TOS_AT, Frames
 
 # linux/if_packet.h, asm-generic/socket.h
 _SOL_PACKET: Final = 263
@@ -98,6 +98,7 @@ class Arrivals:
     sequence: npt.NDArray[np.int64]  # sequence numbers
     length: npt.NDArray[np.int64]  # bytes with FCS
     time_ns: npt.NDArray[np.int64]  # the kernel's clock (UTC)
+    tos: npt.NDArray[np.int64]  # IPv4's TOS byte
 
     def __len__(self) -> int:
         return len(self.sequence)
@@ -163,13 +164,14 @@ class Capture:
         rows = self._slots[: self.count()].copy()
         if not len(rows):
             none = np.zeros(0, dtype=np.int64)
-            return Arrivals(none, none, none)
+            return Arrivals(none, none, none, none)
         # struct tpacket2_hdr: status, len, snaplen (u32), mac, net (u16), sec, nsec (u32)
         words = np.ascontiguousarray(rows[:, :24]).view(np.uint32)
         offsets = np.ascontiguousarray(rows[:, 12:14]).view(np.uint16)[:, 0]
         at = int(offsets[0])
         if (offsets != at).any():
             raise RuntimeError(f"{self._interface}: frames of different link layers in one capture")
+        tos = rows[:, at + TOS_AT].astype(np.int64)
         at += SEQUENCE_AT
         numbers = np.ascontiguousarray(rows[:, at : at + 4]).view(">u4")[:, 0]
         seconds = words[:, 4].astype(np.int64)
@@ -177,6 +179,7 @@ class Capture:
             sequence=numbers.astype(np.int64),
             length=np.maximum(words[:, 1].astype(np.int64) + FCS_BYTES, MIN_FRAME_BYTES),
             time_ns=seconds * 1_000_000_000 + words[:, 5].astype(np.int64),
+            tos=tos,
         )
 
 

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the target tells its primary by itself: digests, and entries that nobody hits.
+
+P4Runtime 1.5, sections 9.1.8, 9.8, 16.3 and 16.4, and the same in 1.3 and 1.4. The pipeline under
+test has neither, so these tests push the program `entities`, a small one of the project's own.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Final
+
+import grpc
+from finsy.proto import p4r
+
+from docsis_ptf import notification_test
+from docsis_ptf.messages import DELETE, INSERT, MODIFY, Do, Exact, update
+
+CODE: Final = grpc.StatusCode
+HOUR_NS: Final = 3_600_000_000_000
+MILLISECOND_NS: Final = 1_000_000
+
+
+class Digests(notification_test.NotificationTest):
+    """A list comes when it is full or old; what is told once is not told again before its time."""
+
+    def doRunTest(self) -> None:
+        self.learn()
+        # Full: two that differ. The same frame twice counts once.
+        self.do(update(INSERT, self.digest(max_list_size=2, max_timeout_ns=HOUR_NS)))
+        for source in (1, 1, 2):
+            self.frame(source)
+        first = self.expect_list()
+        self.assertEqual(self.learnt(first), [(1, self.near), (2, self.near)])
+        # Told and not acknowledged: new ones alone make a list.
+        for source in (1, 2, 3, 4):
+            self.frame(source)
+        second = self.expect_list()
+        self.assertEqual(self.learnt(second), [(3, self.near), (4, self.near)])
+        self.assertNotEqual(first.list_id, second.list_id)
+        # Acknowledged: what the first list told is new again. Nobody says when that is in force.
+        self.acknowledge(first)
+        seen: Any = None
+        while seen is None:
+            for source in (1, 2):
+                self.frame(source)
+            seen = self.heard(0.05)
+            self.assert_time_left("a digest list of what was acknowledged")
+        self.assertEqual(sorted(self.learnt(seen.digest)), [(1, self.near), (2, self.near)])
+
+
+class DigestTimeouts(notification_test.NotificationTest):
+    """A list that does not become full comes when it is old; acknowledgements may time out, too."""
+
+    def doRunTest(self) -> None:
+        self.learn()
+        slow = self.digest(max_list_size=1000, max_timeout_ns=20 * MILLISECOND_NS)
+        self.do(update(INSERT, slow))
+        self.frame(5)
+        self.assertEqual(self.learnt(self.expect_list()), [(5, self.near)])
+        # With no time to acknowledge nothing is remembered, and with lists of one all come at once.
+        self.do(update(MODIFY, self.digest(max_list_size=1, max_timeout_ns=0, ack_timeout_ns=0)))
+        for _ in range(3):
+            self.frame(6)
+            self.assertEqual(self.learnt(self.expect_list()), [(6, self.near)])
+
+
+class DigestConfiguration(notification_test.NotificationTest):
+    """Digests are enabled, changed, read and disabled; without that none comes."""
+
+    def doRunTest(self) -> None:
+        self.learn()
+        config = self.digest(max_list_size=1, max_timeout_ns=0)
+        for kind, said in ((MODIFY, "a change"), (DELETE, "a deletion")):
+            self.assert_refused(
+                update(kind, config), CODE.NOT_FOUND, said=f"{said} of what is not enabled"
+            )
+        self.frame(7)
+        self.do(update(INSERT, config))
+        (told,) = self.read(self.digest_key())
+        self.assertEqual(told, config)
+        self.assert_refused(update(INSERT, config), CODE.ALREADY_EXISTS, said="enabled again")
+        changed = self.digest(max_list_size=1, max_timeout_ns=0, ack_timeout_ns=5)
+        self.do(update(MODIFY, changed))
+        (told,) = self.read(p4r.Entity(digest_entry=p4r.DigestEntry()))
+        self.assertEqual(told, changed)
+        # The first list is of the frame behind the insertion: nothing was kept before.
+        self.frame(8)
+        self.assertEqual(self.learnt(self.expect_list()), [(8, self.near)])
+        self.do(update(DELETE, self.digest_key()))
+        self.frame(9)
+        self.do(update(INSERT, config))
+        self.frame(10)
+        self.assertEqual(self.learnt(self.expect_list()), [(10, self.near)])
+
+
+class IdleTimeouts(notification_test.NotificationTest):
+    """An entry that nobody hits is told with its key, again and again; one that is hit is not."""
+
+    TTL_NS: Final = 100 * MILLISECOND_NS
+
+    def station(self, address: int, ttl: int) -> Any:
+        match = {"hdr.ethernet.src": Exact(address)}
+        return self.names.entry(
+            self.STATIONS,
+            match,
+            Do("TestIngress.known"),
+            idle_timeout_ns=ttl,
+            metadata=b"whose",
+        )
+
+    def doRunTest(self) -> None:
+        ttls = (self.TTL_NS, HOUR_NS, 0, self.TTL_NS)
+        entries = [self.station(address, ttl) for address, ttl in enumerate(ttls, start=1)]
+        self.do(*(update(INSERT, entity) for entity in entries))
+        self.undone(entries)
+        for entity in entries:
+            (told,) = self.read(self.key_of(entity))
+            self.assertEqual(
+                (told.table_entry.idle_timeout_ns, told.table_entry.metadata),
+                (entity.table_entry.idle_timeout_ns, b"whose"),
+            )
+        # The first, and more than once, while the last is hit again and again.
+        told, longest_ns = self.hit_until_told_twice(4, entries[0])
+        for idle in told:
+            self.assertEqual(idle.idle_timeout_ns, self.TTL_NS, "an entry that has no such time")
+            self.assertEqual(idle.metadata, b"whose")
+        # This machine may have been too slow to hit in time, which it then knows.
+        if len(told) > 2:
+            self.assertGreaterEqual(longest_ns, self.TTL_NS, f"told although it was hit: {told}")
+        self.assert_since_hit(entries[2])
+
+    def hit_until_told_twice(self, address: int, wanted: Any) -> tuple[list[Any], int]:
+        """Sends frames that hit one entry until another one has been told twice.
+
+        Returns:
+            All that was told, and the longest that no hit may have come in between, nanoseconds.
+        """
+        told: list[Any] = []
+        longest_ns, last_ns = 0, time.monotonic_ns()
+        while sum(idle.match == wanted.table_entry.match for idle in told) < 2:
+            begun_ns = time.monotonic_ns()
+            self.frame(address)
+            # The hit was somewhere between these two moments.
+            longest_ns, last_ns = max(longest_ns, time.monotonic_ns() - last_ns), begun_ns
+            while (message := self.heard(0)) is not None:
+                told += self.idle_entries(message)
+            self.assert_time_left("an idle entry, twice")
+        return told, longest_ns
+
+    def assert_since_hit(self, entity: Any) -> None:
+        """time_since_last_hit is told where it is asked for, and is less behind a hit."""
+        (told,) = self.read(self.key_of(entity))
+        self.assertFalse(told.table_entry.HasField("time_since_last_hit"))
+        asked = self.key_of(entity)
+        asked.table_entry.time_since_last_hit.SetInParent()
+
+        def since() -> int:
+            (found,) = self.read(asked)
+            return int(found.table_entry.time_since_last_hit.elapsed_ns)
+
+        before = since()
+        self.assertGreater(before, 0)
+        self.frame(3)
+        self.poll("a hit that is seen", lambda: since() < before)
+
+
+class IdleTimeoutsRefused(notification_test.NotificationTest):
+    """Idle times that are negative, of a default entry, or of a table that has none."""
+
+    def doRunTest(self) -> None:
+        known = Do("TestIngress.known")
+        of = self.names.entry
+        negative = of(self.STATIONS, {"hdr.ethernet.src": Exact(1)}, known, idle_timeout_ns=-1)
+        default = of(self.STATIONS, do=known, is_default_action=True, idle_timeout_ns=1)
+        ports = of("TestIngress.ports", {"meta.port": Exact(1)}, Do("NoAction"), idle_timeout_ns=1)
+        for kind, entity, said in (
+            (INSERT, negative, "a negative time"),
+            (MODIFY, default, "the default entry"),
+            (INSERT, ports, "a table without"),
+        ):
+            self.assert_refused(update(kind, entity), CODE.INVALID_ARGUMENT, said=said)
