@@ -49,8 +49,9 @@ def closed_loop(
         ),
     ] = None,
 ) -> None:
-    """Play whole experiments beside Mininet, and test whether their figures are equivalent.
+    """Play whole experiments on both stages, and test equivalence.
 
+    The stages are Mininet and virtual time; figures have to be equivalent within margins.
     It resumes where it was ended. The exit status is 1 where something is not equivalent, and 3
     where there are too few runs to tell.
     """
@@ -101,9 +102,10 @@ def replay(
         ),
     ] = None,
 ) -> None:
-    """Record a Mininet run, replay it in virtual time, and compare all outputs.
+    """Replay a recorded Mininet run, and compare all outputs.
 
-    The exit status is 1 where anything differs, to the nanosecond and the byte.
+    It is recorded first unless --recording names recordings. The exit status is 1 where anything
+    differs, to the nanosecond and the byte.
     """
     from docsis_experiments.acceptance import replay
 
@@ -142,10 +144,10 @@ def referee(
         ),
     ] = None,
 ) -> None:
-    """Compare medians with another simulator's: they have to be within 15%.
+    """Compare medians with another simulator's.
 
-    Runs are kept. The exit status is 1 where a median is not within, and 3 where there are too
-    few runs.
+    They have to be within 15%. Runs are kept. The exit status is 1 where a median is not within,
+    and 3 where there are too few runs.
     """
     from docsis_experiments.acceptance import cases
     from docsis_experiments.acceptance.referee import data, job, rule

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from docsis_cli.options import DEFAULT_TOPOLOGY, StageName, TierOption, load
+from docsis_cli.completion import topologies
+from docsis_cli.options import DEFAULT_TOPOLOGY, TOPOLOGY, StageName, TierOption, load
 from docsis_testbed.errors import TestbedError
 
 if TYPE_CHECKING:
@@ -26,7 +27,15 @@ _SHOWN = 20
 
 
 def chaos(
-    topology: Annotated[Path, typer.Argument(help="Topology file (YAML).")] = DEFAULT_TOPOLOGY,
+    topology: Annotated[
+        Path,
+        typer.Argument(
+            metavar=f"[{TOPOLOGY}]",
+            help="Topology: a file, or a name that docsis-p4 list shows.",
+            show_default=DEFAULT_TOPOLOGY.stem,
+            autocompletion=topologies,
+        ),
+    ] = DEFAULT_TOPOLOGY,
     faults: Annotated[
         int, typer.Option("--faults", min=1, max=100_000, help="Number of faults.")
     ] = 50,
@@ -35,7 +44,7 @@ def chaos(
         typer.Option("--seed", min=0, help="Seed of all draws: equal seeds give equal plans."),
     ] = 1,
     stage: Annotated[
-        StageName, typer.Option("--stage", help="Stage to inject them on.")
+        StageName, typer.Option("--stage", help="Stage on which the faults happen.")
     ] = StageName.VIRTUAL,
     tier: TierOption = None,
     file: Annotated[
@@ -52,8 +61,9 @@ def chaos(
         ),
     ] = None,
 ) -> None:
-    """Kill, stop, cut off and slow controllers, switches, hosts and links, and check invariants.
+    """Put faults into the whole system, and check invariants.
 
+    Controllers, switches, hosts and links are killed, stopped, cut off and slowed at random.
     Traffic, dynamic service and changes of queue managers go on meanwhile. It checks that every
     packet is counted once, that no service flow is above its buckets, that devices have their
     configuration, that control is back within a second of a fault's end, and that nothing is left

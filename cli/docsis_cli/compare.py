@@ -17,11 +17,14 @@ def compare(
         list[Path],
         typer.Argument(
             metavar="RESULT RESULT...",
-            help="Result folders of run, demo or sweep; the others are held against the first.",
+            help="Result folders of run, demo or sweep; the others are compared with the first.",
         ),
     ],
 ) -> None:
-    """Put distributions of several results over each other, and tell differences with intervals."""
+    """Compare the latency, goodput and loss of results.
+
+    Distributions are drawn over each other, and differences have intervals.
+    """
     from docsis_experiments.comparison import job
 
     job.run(results, console=_CONSOLE)

@@ -32,7 +32,9 @@ class Shell(StrEnum):
 def completion(
     shell: Annotated[Shell, typer.Argument(help="The shell that you use.")],
 ) -> None:
-    """Print the script with which a shell completes docsis-p4's commands, options and names.
+    """Print the script with which a shell completes words.
+
+    It completes commands, options, names of what is shipped, and files.
 
     For bash: docsis-p4 completion bash > ~/.local/share/bash-completion/completions/docsis-p4
     """
@@ -64,6 +66,11 @@ def sweeps(incomplete: str) -> list[str]:
 def populations(incomplete: str) -> list[str]:
     """Returns the names of shipped populations that begin like that."""
     return _shipped("populations", incomplete)
+
+
+def topologies(incomplete: str) -> list[str]:
+    """Returns the names of shipped topologies that begin like that."""
+    return _shipped("", incomplete)
 
 
 def tiers(incomplete: str) -> list[str]:

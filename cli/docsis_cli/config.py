@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Convert a modem's configuration file from binary TLVs to YAML and back.",
+    help="Convert a modem's configuration file to YAML and back.",
 )
 
 _SHOWN: Final = 20
@@ -65,7 +65,7 @@ UpstreamChannel = Annotated[
 ]
 DownstreamChannel = Annotated[
     str | None,
-    typer.Option("--downstream-channel", metavar="RATE", help="The same of the downstream."),
+    typer.Option("--downstream-channel", metavar="RATE", help="The same for the downstream."),
 ]
 
 _STANDARD: Final = Path("-")
@@ -118,7 +118,10 @@ def encode(
     upstream_channel: UpstreamChannel = None,
     downstream_channel: DownstreamChannel = None,
 ) -> None:
-    """Turn YAML into a binary configuration file, with its message integrity checks."""
+    """Turn YAML into a binary configuration file.
+
+    It gets its message integrity checks.
+    """
     from docsis_control.config.errors import ConfigError
     from docsis_control.modem_config import from_yaml, to_bytes
 

@@ -22,7 +22,7 @@ app = typer.Typer(
     name="lab",
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Start, run and check graded exercises about queues; grade a class.",
+    help="Start, run, check and grade exercises about queues.",
 )
 
 _CONSOLE = Console()
@@ -167,7 +167,10 @@ def graded(
         ),
     ] = 10,
 ) -> None:
-    """Grade a class's files, each submission in a sandbox and within 10 s."""
+    """Grade a class's files, each submission in a sandbox.
+
+    A submission gets 10 s of wall time unless --seconds says otherwise.
+    """
     from docsis_labs.exercises import exercise as numbered
     from docsis_labs.grading.grader import grade_all
     from docsis_labs.sandbox.sandbox import sandbox
@@ -192,7 +195,10 @@ def graded(
 
 @app.command()
 def doctor() -> None:
-    """Check that everything exercises need is here and works; say how to get the rest."""
+    """Check that everything that exercises need works.
+
+    If something is missing it says how to get it.
+    """
     from docsis_labs.doctor import findings
 
     for finding in findings():

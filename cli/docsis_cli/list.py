@@ -41,7 +41,10 @@ def shipped(
     ] = TOPOLOGIES,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List queue managers, tiers, topologies, experiments, sweeps and populations, a line each."""
+    """List what is shipped, with a line each.
+
+    There are queue managers, service tiers, topologies, experiments, sweeps and populations.
+    """
     from docsis_experiments.experiment.shipped import Sort, entries
 
     if what is not None and what not in list(Sort):

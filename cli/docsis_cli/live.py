@@ -18,17 +18,23 @@ if TYPE_CHECKING:
 DEFAULT_PORT: Final = 8600
 
 LiveOption = Annotated[
-    bool, typer.Option("--live", help="Serve a live page on 127.0.0.1 beside it; docs/live.md.")
+    bool,
+    typer.Option("--live", help="Also serve a live page on 127.0.0.1; docs/live.md describes it."),
 ]
 LivePortOption = Annotated[
     int,
-    typer.Option("--live-port", min=0, max=65535, help="TCP port of the live page; 0 for any."),
+    typer.Option(
+        "--live-port", min=0, max=65535, help="TCP port of the live page; 0 takes any that is free."
+    ),
 ]
 
 
 def live(
     port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="TCP port on 127.0.0.1; 0 for any.")
+        int,
+        typer.Option(
+            "--port", min=0, max=65535, help="TCP port on 127.0.0.1; 0 takes any that is free."
+        ),
     ] = DEFAULT_PORT,
     pid: Annotated[
         int | None, typer.Option("--pid", help="Process id of the controller, where several run.")
@@ -44,7 +50,10 @@ def live(
         bool, typer.Option("--only-show", help="Let the page start and switch nothing.")
     ] = False,
 ) -> None:
-    """Serve a page that shows and switches the running system, until Ctrl-C."""
+    """Serve a page that shows and switches the running system.
+
+    It is served on 127.0.0.1 until Ctrl-C; docs/live.md describes it.
+    """
     from docsis_live.app import main
 
     words = ["--port", str(port)]

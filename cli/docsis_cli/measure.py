@@ -23,7 +23,10 @@ def figures(
     ] = 50_000,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of everything random.")] = 1,
 ) -> None:
-    """Make the papers' figures about single decisions from the pipeline; fail when they differ."""
+    """Draw the papers' figures about single decisions.
+
+    The compiled pipeline decides. The exit status is 1 when a value differs from the published one.
+    """
     from docsis_experiments.figures import job
 
     _, passed = job.run(frames=frames, trials=trials, seed=seed, console=Console())
@@ -79,7 +82,7 @@ def bench(
         ),
     ] = None,
 ) -> None:
-    """Measure the switch's speed beside a bare forwarder and BMv2.
+    """Measure the switch beside a bare forwarder and BMv2.
 
     BMv2 is measured where it is installed. Measure on a machine that does nothing else.
     """
@@ -113,12 +116,17 @@ def ptf(
     tests: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Tests (module.Class), modules, needs (shaping), requirements (CF-1, CF);"
+            help="Tests (module.Class), modules, profiles (shaping), requirements (CF-1, CF);"
             " ^ leaves out. All by default."
         ),
     ] = None,
     target: Annotated[
-        str, typer.Option("--target", help="embedded, bmv2, or HOST:PORT of a P4Runtime server.")
+        str,
+        typer.Option(
+            "--target",
+            metavar="TARGET",
+            help="Switch to test: embedded, bmv2, or HOST:PORT of a P4Runtime server.",
+        ),
     ] = "embedded",
     port: Annotated[
         list[str] | None,
@@ -173,7 +181,11 @@ def ptf(
         bool, typer.Option("--list", help="Only print the tests that are selected.")
     ] = False,
 ) -> None:
-    """Run the PTF conformance suite: a verdict for each requirement of docs/test-plan.md."""
+    """Run the PTF conformance suite: a verdict for each requirement.
+
+    docs/test-plan.md has the requirements, and docs/how-to/test-your-switch.md shows how to test a
+    switch of your own.
+    """
     # Before gRPC is there: processes are started beside it, and it goes on in none of them.
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
     from docsis_ptf.runner import main

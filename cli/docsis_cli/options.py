@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from docsis_cli.completion import tiers
+from docsis_cli.completion import tiers, topologies
 from docsis_testbed.captures import MOST_MIB
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import TOPOLOGIES
@@ -31,12 +31,12 @@ def named_or_file(argument: Path, sort: str) -> Path:
 
     Args:
         argument: The user's argument.
-        sort: Folder of the shipped ones, beside the topologies.
+        sort: "topologies", or the folder of the shipped ones beside the topologies.
 
     Raises:
         TestbedError: It is a name, not a path, and there is neither a file nor a shipped one.
     """
-    name, folder = str(argument), TOPOLOGIES / sort
+    name, folder = str(argument), TOPOLOGIES / ("" if sort == TOPOLOGIES.name else sort)
     if len(argument.parts) > 1 or argument.suffix or argument.exists():
         return argument
     shipped = {file.stem: file for file in folder.glob("*.yaml")}
@@ -76,7 +76,7 @@ def load(topology: Path, tier: str | None) -> Topology:
     from docsis_control.topology.loader import load_topology
 
     try:
-        return load_topology(topology, tier)
+        return load_topology(named_or_file(topology, TOPOLOGIES.name), tier)
     except ConfigError as error:
         raise TestbedError(str(error)) from None
 
@@ -324,11 +324,25 @@ PcapMibOption = Annotated[
         help="End the capture of a host, server or interface at this many MiB.",
     ),
 ]
-TopologyOption = Annotated[Path, typer.Option("--topology", help="Topology file (YAML).")]
+TOPOLOGY = "NAME|FILE.yaml"
+"""The metavariable of options and arguments that take a topology."""
+TopologyOption = Annotated[
+    Path,
+    typer.Option(
+        "--topology",
+        metavar=TOPOLOGY,
+        help="Topology: a file, or a name that docsis-p4 list shows.",
+        show_default=DEFAULT_TOPOLOGY.stem,
+        autocompletion=topologies,
+    ),
+]
 TierOption = Annotated[
     str | None,
     typer.Option(
-        "--tier", help="Use this service tier instead of the topology's.", autocompletion=tiers
+        "--tier",
+        metavar="NAME",
+        help="Use this service tier instead of the topology's.",
+        autocompletion=tiers,
     ),
 ]
 QUEUE_MANAGER = "PRESET|FILE.yaml"
@@ -363,15 +377,15 @@ SeedOption = Annotated[
 ]
 StageOption = Annotated[
     StageName | None,
-    typer.Option("--stage", help="Stage to play it on. The default is mininet."),
+    typer.Option("--stage", help="Stage to play the scenario on. The default is mininet."),
 ]
 SeedsOption = Annotated[
     int | None,
     typer.Option(
         "--seeds",
         metavar="NUMBER",
-        help="In virtual time: play every run from this many seeds, which gives medians with "
-        "intervals, and verdicts.",
+        help="In virtual time: play every run from this many seeds, for medians, intervals and "
+        "verdicts.",
     ),
 ]
 JobsOption = Annotated[

@@ -30,7 +30,10 @@ app = typer.Typer(
 
 @app.command()
 def build() -> None:
-    """Compile p4src/ and the switch's test programs with the p4c on PATH; record manifests."""
+    """Compile p4src/ and the switch's test programs.
+
+    This needs p4c on PATH. Manifests record its version and the hashes of sources and outputs.
+    """
     _need_clone()
     manifest = p4build.build()
     for name in manifest["outputs_sha256"]:
@@ -41,7 +44,10 @@ def build() -> None:
 
 @app.command()
 def check() -> None:
-    """Fail when p4src/build/ or a compiled test program does not match its source."""
+    """Fail when a compiled program does not match its source.
+
+    It looks at p4src/build/ and at the switch's test programs.
+    """
     _need_clone()
     typer.echo(p4build.check())
     typer.echo(p4programs.check())

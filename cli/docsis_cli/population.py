@@ -68,7 +68,11 @@ def population(
     tls_cert: TlsCertOption = None,
     tls_key: TlsKeyOption = None,
 ) -> None:
-    """Play thousands of short tests of latency under load, and compare modems."""
+    """Play thousands of short tests of drawn subscribers.
+
+    Each measures latency under load. Modems with different queue managers are compared on the same
+    subscribers.
+    """
     in_virtual_time = is_virtual(stage, virtual) or stage is None
     where = Where(jobs, scheduler, tls_ca, tls_cert, tls_key)
     place = _in_virtual_time(where) if in_virtual_time else _in_mininet(where)

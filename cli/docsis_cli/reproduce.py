@@ -104,7 +104,10 @@ def reproduce(
     tls_cert: TlsCertOption = None,
     tls_key: TlsKeyOption = None,
 ) -> None:
-    """Run the published results of five papers, and judge them by rules that were set before."""
+    """Repeat the published results of five papers, and judge them.
+
+    The rules by which they are judged were registered before any run that counts.
+    """
     where = Where(jobs, scheduler, tls_ca, tls_cert, tls_key)
     where.check()
     _check(stage, where, estimate=estimate, kept=kept)

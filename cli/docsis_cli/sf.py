@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Show and change service flows and classifiers of a running system.",
+    help="Show and change a running system's service flows.",
 )
 
 
@@ -86,7 +86,10 @@ def add(
     pid: Pid = None,
     folder: Folder = None,
 ) -> None:
-    """Add a service flow or a classifier; its reference is the lowest free unless given."""
+    """Add a service flow or a classifier.
+
+    Its reference is the lowest free one unless it is given.
+    """
     from docsis_control.dynamic.change import Action, Change
 
     if (kind is None) == (file is None):
@@ -109,7 +112,10 @@ def set_(
     pid: Pid = None,
     folder: Folder = None,
 ) -> None:
-    """Change parameters of a service flow or a classifier; the others stay."""
+    """Change parameters of a service flow or a classifier.
+
+    Parameters that are not named stay as they are.
+    """
     from docsis_control.dynamic.change import Action, Change
 
     if not values:
@@ -140,7 +146,7 @@ def show(
     pid: Pid = None,
     folder: Folder = None,
 ) -> None:
-    """Print what a modem is configured with now, as a configuration file."""
+    """Print a modem's present configuration, as a configuration file."""
     from json import dumps
 
     from docsis_control.modem_config import ModemConfiguration, to_yaml
@@ -165,9 +171,14 @@ def show(
 def manage(
     modem: Modem,
     direction: Annotated[Direction, typer.Argument(help="Direction of the service flow.")],
-    reference: Reference,
+    reference: Annotated[int, typer.Argument(help="Service Flow Reference.", min=1)],
     preset: Annotated[
-        Preset, typer.Argument(help="The queue manager that decides early drops from now on.")
+        Preset,
+        typer.Argument(
+            metavar="PRESET",
+            help="The queue manager that decides early drops from now on; docsis-p4 list shows"
+            " them.",
+        ),
     ],
     values: Annotated[
         list[str] | None,
@@ -181,7 +192,10 @@ def manage(
     pid: Pid = None,
     folder: Folder = None,
 ) -> None:
-    """Give a service flow another queue manager; no packet is lost, and counters stay."""
+    """Give a service flow another queue manager.
+
+    No packet is lost, and its counters go on.
+    """
     from docsis_control.config.models import KeyedError
     from docsis_control.dynamic.change import Managed
     from docsis_control.queue_managers.document import changed

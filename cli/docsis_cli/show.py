@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     invoke_without_command=True,
-    help="Show service flows, classifiers, counters and queues of the running system.",
+    help="Show a running system's service flows, counters and queues.",
 )
 
 Watch = Annotated[
@@ -89,7 +89,7 @@ def channel(
     pid: Pid = None,
     folder: Folder = None,
 ) -> None:
-    """Show upstream channels: MAPs, contention, requests, grants, and what became of them."""
+    """Show upstream channels: MAPs, requests and grants."""
     from docsis_cli import channel_tables as view
 
     def get() -> Status:

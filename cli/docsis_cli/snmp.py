@@ -40,7 +40,10 @@ def snmp(
         ),
     ] = None,
 ) -> None:
-    """Serve the running system over SNMPv2c, read-only, until Ctrl-C."""
+    """Serve the running system over SNMPv2c, until Ctrl-C.
+
+    The agent is read-only, and listens on 127.0.0.1.
+    """
     from docsis_control.status import StatusError, fetch
 
     if not community:

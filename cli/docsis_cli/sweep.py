@@ -40,7 +40,10 @@ def sweep(
     tls_cert: TlsCertOption = None,
     tls_key: TlsKeyOption = None,
 ) -> None:
-    """Play an experiment under many conditions in virtual time: managers, rates, buffers."""
+    """Play an experiment under many conditions in virtual time.
+
+    Conditions are queue managers, rates, buffers, round-trip times and numbers of flows.
+    """
     play = player(Where(jobs, scheduler, tls_ca, tls_cert, tls_key), _CONSOLE)
     from docsis_control.config.errors import ConfigError
     from docsis_experiments.sweeps import job, loader

@@ -18,6 +18,7 @@ from docsis_cli.live import LiveOption, LivePortOption
 from docsis_cli.options import (
     DEFAULT_TOPOLOGY,
     QUEUE_MANAGER,
+    TOPOLOGY,
     CommandOption,
     CommandsOption,
     JobsOption,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from docsis_testbed.own_commands import OwnCommand
 
 _CONSOLE = Console()
+_TWO_TIERS = TOPOLOGIES / "two-tiers.yaml"
 
 
 class Ways(StrEnum):
@@ -72,7 +74,12 @@ def demo(
     tier: TierOption = None,
     target: TargetOption = Target.EMBEDDED,
     aqm: Annotated[
-        list[Preset] | None, typer.Option("--aqm", help="Play only this queue manager; repeatable.")
+        list[Preset] | None,
+        typer.Option(
+            "--aqm",
+            metavar="PRESET",
+            help="Play only this queue manager, one that docsis-p4 list shows; repeatable.",
+        ),
     ] = None,
     seconds: Annotated[
         float | None,
@@ -94,7 +101,11 @@ def demo(
     command: CommandOption = None,
     commands: CommandsOption = None,
 ) -> None:
-    """Play queue managers under load, one after the other, and write a report."""
+    """Play queue managers under load, and write a report.
+
+    They are played one after the other: a game beside four TCP uploads of the topology's first
+    modem.
+    """
     often = Often(seed=seed, seeds=seeds, jobs=jobs, repeat=repeat)
     if live and virtual:
         raise TestbedError(
@@ -129,8 +140,16 @@ def demo(
 
 
 def shares(
-    topology: Annotated[Path, typer.Option("--topology", help="Topology file (YAML).")] = TOPOLOGIES
-    / "two-tiers.yaml",
+    topology: Annotated[
+        Path,
+        typer.Option(
+            "--topology",
+            metavar=TOPOLOGY,
+            help="Topology: a file, or a name that docsis-p4 list shows.",
+            show_default=_TWO_TIERS.stem,
+            autocompletion=completion.topologies,
+        ),
+    ] = _TWO_TIERS,
     tier: TierOption = None,
     target: TargetOption = Target.EMBEDDED,
     direction: Annotated[
@@ -174,7 +193,10 @@ def shares(
     output: OutputOption = None,
     note: NoteOption = "",
 ) -> None:
-    """Load every service flow at once, and fail when one does not get its configured share."""
+    """Load every service flow, and compare with configured shares.
+
+    All service flows are loaded at once. The exit status is 1 when one does not get its share.
+    """
     often = Often(seed=seed, seeds=seeds, jobs=jobs, repeat=repeat)
     play = _player(target, often, virtual=virtual, kept=Kept(output, note))
     chosen = load(topology, tier)
@@ -241,7 +263,7 @@ def run(
         bool,
         typer.Option(
             "--restart/--no-restart",
-            help="Say when the controller or a switch dies, and start it again or not.",
+            help="When the controller or a switch dies, say so, and start it again or not.",
         ),
     ] = True,
     logs: Annotated[
@@ -265,7 +287,7 @@ def run(
         typer.Option(
             "--trace",
             metavar="FOLDER",
-            help="With a scenario: trace the switches' packets into RUN/DEVICE.txt of this folder.",
+            help="With a scenario: trace the switches' packets into RUN/DEVICE.txt in this folder.",
         ),
     ] = None,
     seconds: Annotated[
@@ -283,7 +305,11 @@ def run(
     output: OutputOrLogsOption = None,
     note: NoteOption = "",
 ) -> None:
-    """Play a scenario beside its published figures, or start the system for you to use."""
+    """Play a scenario, or start the system for you to use.
+
+    The report of a scenario has measured values beside published ones. Without a scenario you get
+    Mininet's command line, and leaving it ends the system.
+    """
     if scenario is not None:
         said = ("topology", "tier", "aqm", "downstream_aqm", "metrics_port")
         _refuse(context, *said, because="the scenario says it")

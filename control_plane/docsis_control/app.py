@@ -100,7 +100,7 @@ def _parser() -> argparse.ArgumentParser:
         "--downstream-aqm",
         type=_management,
         metavar="PRESET|FILE.yaml",
-        help="the same of the downstream service flows (default: what is configured)",
+        help="queue manager of the downstream service flows (default: what is configured)",
     )
     parser.add_argument(
         "--record",
@@ -144,7 +144,13 @@ def _parser() -> argparse.ArgumentParser:
         metavar="PORT",
         help="serve Prometheus metrics at this TCP port of 127.0.0.1 (default: not at all)",
     )
-    parser.add_argument("--election-id", type=int, default=1, help="for arbitration (default: 1)")
+    parser.add_argument(
+        "--election-id",
+        type=int,
+        default=1,
+        metavar="NUMBER",
+        help="P4Runtime election id; the highest one becomes the primary controller (default: 1)",
+    )
     parser.add_argument(
         "--connect-timeout",
         type=float,

@@ -19,7 +19,7 @@ def progress_bar(console: Console) -> progress.Progress:
         TextColumn("{task.description:<36}"),
         BarColumn(),
         TimeElapsedColumn(),
-        TextColumn("of about"),
+        TextColumn("gone, about"),
         TimeRemainingColumn(),
         TextColumn("left"),
         console=console,

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `--help` shows of each command."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import click
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from docsis_cli import app
+
+TERMINAL = {"COLUMNS": "80"}
+
+
+def _groups(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yields the words of each command that has commands."""
+    below = getattr(command, "commands", {})
+    if below:
+        yield path
+    for name, one in below.items():
+        yield from _groups(one, (*path, name))
+
+
+@pytest.mark.parametrize("group", list(_groups(get_command(app))), ids=" ".join)
+def test_the_line_of_each_command_is_a_whole_sentence(group: tuple[str, ...]) -> None:
+    """On a terminal of 80 columns none ends in "...": who looks for a command reads only these."""
+    shown = CliRunner().invoke(app, [*group, "--help"], env=TERMINAL)
+    assert shown.exit_code == 0
+    lines = shown.output.partition("\nCommands:\n")[2].splitlines()
+    commands = [line for line in lines if re.match(r"  [a-z]", line)]
+    assert len(commands) > 0
+    assert [line for line in commands if not line.endswith(".") or line.endswith("...")] == []
