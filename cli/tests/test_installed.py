@@ -26,7 +26,7 @@ from docsis_experiments.repetition import once
 from docsis_experiments.stages.virtual.stage import VirtualStage
 from docsis_testbed.errors import TestbedError
 
-NOT_THERE: Final = ("docsis_world", "mininet", "docsis_p4", "_docsis_p4.pth")
+NOT_THERE: Final = ("docsis_world", "mininet", "docsis_p4", "_docsis_p4.pth", "libtorrent")
 """Starts of names in the clone's environment of what pip installs nothing of."""
 
 PIP: Final = ("PIP_", "SSL_", "REQUESTS_", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")
