@@ -17,9 +17,6 @@ from docsis_experiments.experiment.plan import plan_for
 from docsis_experiments.measurement.metrics.page_load_time import METRIC
 from docsis_experiments.measurement.record import Pages
 from docsis_experiments.measurement.scope import Scope
-from docsis_experiments.stages.admission import check_senders
-from docsis_experiments.stages.mininet.stage import SENDERS
-from docsis_testbed.errors import TestbedError
 
 GAME = "  - {name: game, kind: game}\n"
 
@@ -68,12 +65,6 @@ def test_what_cannot_be_is_told_by_its_key(
     [problem] = raised.value.problems
     assert problem.key == f"traffic.2.{key}"
     assert words in problem.message
-
-
-def test_mininet_refuses_ledbat_by_name(tmp_path: Path) -> None:
-    loaded = scenario_files.loaded(tmp_path, (GAME, "  - {name: one, kind: ledbat}\n"))
-    with pytest.raises(TestbedError, match="one is of the kind ledbat, whose LedbatTransfers Min"):
-        check_senders(loaded.scenario, "Mininet", SENDERS)
 
 
 def test_round_trips_are_uniform_and_their_server_s_is_in_them(tmp_path: Path) -> None:

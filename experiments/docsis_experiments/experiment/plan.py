@@ -316,7 +316,7 @@ def plan_for(scenario: Scenario, topology: Topology) -> Plan:
             else:
                 elastic = True
     # Whatever the queue gives is taken by what has no rate of its own.
-    rate = _fastest(topology, scenario.direction) if elastic else 0
+    rate = fastest_rate(topology, scenario.direction) if elastic else 0
     return Plan(
         flows=tuple(flows),
         calls=tuple(calls),
@@ -347,7 +347,7 @@ def _times(group: Group, sent: Sent, scenario: Scenario) -> tuple[float, float |
     return start + sent.delay, None if group.end is None else measured_from + group.end / 1e9
 
 
-def _fastest(topology: Topology, direction: Direction) -> int:
+def fastest_rate(topology: Topology, direction: Direction) -> int:
     """bit/s that the service flow ever has."""
     flow = service_flow(topology, direction)
     return flow.peak_rate or sustained_rate(topology, direction)

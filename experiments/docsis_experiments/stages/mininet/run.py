@@ -25,6 +25,7 @@ from docsis_experiments.experiment.plan import (
     Plan,
     Planned,
     PlannedCall,
+    fastest_rate,
 )
 from docsis_experiments.measurement.begun import begun
 from docsis_experiments.measurement.channel_looks import times
@@ -42,6 +43,7 @@ from docsis_experiments.stages.mininet.rf import Congested, RfChannels, RfPort
 from docsis_experiments.stages.mininet.samples import counted_between, read_samples
 from docsis_experiments.stages.mininet.service_flow_load import ServiceFlowTraffic
 from docsis_experiments.stages.mininet.tcp import tcp_metrics
+from docsis_experiments.stages.mininet.torrents import TorrentTraffic, is_upload
 from docsis_experiments.stages.mininet.traffic import capture, flows, irtt
 from docsis_experiments.stages.mininet.traffic.capture import End
 from docsis_experiments.stages.mininet.traffic.receiving import LOST
@@ -214,6 +216,14 @@ class Played:
         self._web = WebTraffic(session, plan.users)
         self._requests = RequestTraffic(session, plan.requests)
         self._videos = VideoTraffic(session, plan.videos, plan.seconds)
+        # The other flows are sent by our own programs, between sockets of theirs.
+        self._flows = [one for one in plan.flows if not is_upload(one)]
+        self._torrents = TorrentTraffic(
+            session,
+            [one for one in plan.flows if is_upload(one)],
+            plan.seconds,
+            fastest_rate(session.testbed.topology, scenario.direction),
+        )
         self._start_ns = 0
         self._steps: list[tuple[float, float]] = []
         self._counters: dict[str, int] = {}
@@ -239,11 +249,13 @@ class Played:
         self._start_servers()
         programs += self._web.start_servers(self._start)
         programs += self._videos.start(self._start)
+        programs += self._torrents.start_peers()
         for load in self._loads.values():
             programs += load.start(self._start, self._plan.idle_seconds)
         sender, origin_ns = self._start_sender()
         self._start_ns = origin_ns + round(self._plan.measured_from * 1e9)
         self._videos.tell(origin_ns)
+        programs += self._torrents.start_clients(origin_ns)
         programs += self._web.start_users(origin_ns)
         programs += self._requests.start(self._start, origin_ns)
         # Last: irtt is told how long to send, and whatever was started before may have taken long.
@@ -301,24 +313,20 @@ class Played:
         return max(0.0, (self._start_ns - time.time_ns()) / 1e9 + seconds)
 
     def _start_receivers(self) -> list[subprocess.Popen[bytes]]:
-        if not self._plan.flows:
-            return []
-        flows.write([self._placed(planned) for planned in self._plan.flows], self._flows_file)
-        capture.write(self._capture(), self._folder / "capture.json")
-        return [
-            self._start(
-                "receiver",
-                flows.receive_command(
-                    self._flows_file,
-                    self._folder / "received.csv",
-                    self._folder / "received-messages.csv",
-                ),
-            ),
-            self._start(
-                "capture",
-                capture.command(self._folder / "capture.json", self._folder / "captured.csv"),
-            ),
-        ]
+        programs = []
+        if self._flows:
+            flows.write([self._placed(planned) for planned in self._flows], self._flows_file)
+            command = flows.receive_command(
+                self._flows_file,
+                self._folder / "received.csv",
+                self._folder / "received-messages.csv",
+            )
+            programs.append(self._start("receiver", command))
+        if self._plan.flows:
+            capture.write(self._capture(), self._folder / "capture.json")
+            command = capture.command(self._folder / "capture.json", self._folder / "captured.csv")
+            programs.append(self._start("capture", command))
+        return programs
 
     def _start(self, what: str, command: Sequence[str]) -> subprocess.Popen[bytes]:
         log = self._folder / f"{what}.log"
@@ -354,7 +362,7 @@ class Played:
 
     def _start_sender(self) -> tuple[subprocess.Popen[bytes] | None, int]:
         """The sender, and the wall clock's nanosecond at which its timetable starts."""
-        if not self._plan.flows:
+        if not self._flows:
             return None, time.time_ns()
         command = flows.send_command(self._flows_file, self._retransmitted_file)
         sender = self._start("sender", command)
@@ -402,6 +410,7 @@ class Played:
                 **self._received(),
                 **self._web.received(self._start_ns),
                 **self._videos.received(self._start_ns),
+                **self._torrents.received(self._start_ns),
             },
             steps=tuple(self._steps),
             # The controller's samples have CLOCK_MONOTONIC.
@@ -412,7 +421,7 @@ class Played:
             controller=controller_figures(self._folder / "controller"),
             timing=self._timing,
             faults=tuple(self._faults()),
-            retransmitted=self._retransmitted(),
+            retransmitted={**self._retransmitted(), **self._torrents.retransmitted()},
             shares={group: load.shares() for group, load in self._loads.items()},
             channels=self._channels_at_end,
             pages=self._web.pages(self._start_ns),
@@ -426,16 +435,17 @@ class Played:
         if self._plan.flows:
             packets = self._folder / "captured.csv"
             yield from faults.lost_by_capture(capture.counts(packets))
-            times, counts = read_samples(self._folder / "received.csv")
-            yield from faults.lost_by_receivers(
-                counted_between(times, counts[LOST], self._start_ns, end_ns), "goodput is"
-            )
             last: dict[int, int] = {}
             for row in _rows(packets):
                 port, sent = int(row["port"]), int(row["sent_ns"])
                 last[port] = max(sent, last.get(port, sent))
             yield from faults.sent_too_long(
                 self._plan, {port: (sent - self._start_ns) / 1e9 for port, sent in last.items()}
+            )
+        if self._flows:
+            times, counts = read_samples(self._folder / "received.csv")
+            yield from faults.lost_by_receivers(
+                counted_between(times, counts[LOST], self._start_ns, end_ns), "goodput is"
             )
         for load in self._loads.values():
             yield from faults.lost_by_receivers(load.lost(), "shares are")
@@ -474,7 +484,7 @@ class Played:
         return {group: Packets.together(parts) for group, parts in found.items()}
 
     def _completed(self) -> dict[str, Packets]:
-        groups = {p.flow.name: p for p in self._plan.flows if p.flow.kind == "messages"}
+        groups = {p.flow.name: p for p in self._flows if p.flow.kind == "messages"}
         found: dict[str, tuple[list[int], list[float]]] = {
             planned.group: ([], []) for planned in groups.values()
         }
@@ -489,11 +499,11 @@ class Played:
         }
 
     def _retransmitted(self) -> dict[str, dict[str, int]]:
-        if not self._plan.flows:
+        if not self._flows:
             return {}
         counts = flows.read_retransmitted(self._retransmitted_file)
         groups: dict[str, dict[str, int]] = {}
-        for planned in self._plan.flows:
+        for planned in self._flows:
             if planned.flow.retransmits:
                 name = planned.flow.name
                 if name not in counts:
@@ -505,12 +515,12 @@ class Played:
         return groups
 
     def _received(self) -> dict[str, Received]:
-        if not self._plan.flows:
+        if not self._flows:
             return {}
         times, counts = read_samples(self._folder / "received.csv")
         time_s = (times - self._start_ns) / 1e9
         groups: dict[str, dict[str, np.ndarray[tuple[int], np.dtype[np.float64]]]] = {}
-        for planned in self._plan.flows:
+        for planned in self._flows:
             name = planned.flow.name
             groups.setdefault(planned.group, {})[name] = counts[name].astype(np.float64)
         return {group: Received(time_s, flows) for group, flows in groups.items()}

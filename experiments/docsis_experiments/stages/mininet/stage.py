@@ -20,10 +20,12 @@ from docsis_experiments.stages.admission import check_senders
 from docsis_experiments.stages.mininet import run as one_run
 from docsis_experiments.stages.mininet import timers
 from docsis_experiments.stages.mininet.tcp import check_tcp
+from docsis_experiments.stages.mininet.torrents import check_torrents, is_upload
 from docsis_experiments.stages.mininet.videos import check_browser
 from docsis_experiments.stages.views import NO_VIEWS, Views
 from docsis_experiments.traffic.senders import (
     AdaptiveVideo,
+    LedbatTransfers,
     ServiceFlowStreams,
     TcpMessages,
     TcpTransfers,
@@ -44,6 +46,7 @@ SENDERS: Final = (
     TcpMessages,
     WebPages,
     AdaptiveVideo,
+    LedbatTransfers,
     UdpTrains,
     UdpCall,
     UdpRequests,
@@ -107,6 +110,7 @@ class MininetStage:
         preflight.check_queue_managers(self.target, *managers)
         check_senders(scenario, "Mininet", SENDERS)
         check_tcp(scenario.tcp)
+        check_torrents(scenario)
         for direction in scenario.directions:
             preflight.check_rates(self.target, topology, direction)
         if self._approximate and scenario.channel is not None:
@@ -117,7 +121,7 @@ class MininetStage:
         preflight.check_target(self.target)
         preflight.check_root()
         plan = plan_for(scenario, topology)
-        used = {planned.flow.congestion_control for planned in plan.flows}
+        used = {one.flow.congestion_control for one in plan.flows if not is_upload(one)}
         used |= {user.congestion_control for user in plan.users}
         used |= {one.congestion_control for one in plan.videos}
         check_browser(plan.videos)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The settings of libtorrent's sessions: uTP alone, LEDBAT as described, no one else asked. Pure.
+
+Names and units are those of libtorrent's reference of `settings_pack`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from docsis_experiments.stages.mininet.traffic.torrents import Endpoint
+
+SEGMENT: Final = 1452
+"""Payload of a full uTP packet in an Ethernet frame, bytes: 1500 less the headers of IPv4 (20),
+UDP (8) and uTP (20)."""
+
+Settings = dict[str, str | int | bool]
+
+_DISABLED: Final = 2
+"""`pe_disabled` of `enc_policy`."""
+_NO_LIMIT: Final = -1
+_LONG: Final = 3600
+"""Seconds, in place of time limits of a slow peer: a block of 16 KiB may take long."""
+
+
+def session_settings(target_ms: int, listen: Iterable[Endpoint], uploads: int) -> Settings:
+    """The settings of a session.
+
+    Args:
+        target_ms: Queueing delay that uTP keeps to, milliseconds.
+        listen: Addresses and ports that it binds, and no others.
+        uploads: How many it has, and so connections.
+    """
+    return {
+        "listen_interfaces": ",".join(f"{address}:{port}" for address, port in listen),
+        "max_retry_port_bind": 0,
+        "listen_system_port_fallback": False,
+        **_CONGESTION_CONTROL,
+        "utp_target_delay": target_ms,
+        **_UTP_ALONE,
+        **_NOBODY_ELSE,
+        **_UNHINDERED,
+        "connections_limit": 2 * uploads,
+        "active_limit": 2 * uploads,
+        "alert_queue_size": 100 * (uploads + 10),
+    }
+
+
+_CONGESTION_CONTROL: Final[Settings] = {
+    # Bytes that the window grows by in a round trip without queueing delay: with a segment, the
+    # GAIN of RFC 6817 is 1. libtorrent's own value is 3000.
+    "utp_gain_factor": SEGMENT,
+    # Per cent that are left of the window at a loss, as of NewReno's, once in a round trip.
+    "utp_loss_multiplier": 50,
+    "utp_cwnd_reduce_timer": 0,
+    # A connection is given up later than after libtorrent's three: queues drop here.
+    "utp_num_resends": 10,
+    "utp_syn_resends": 5,
+}
+
+_UTP_ALONE: Final[Settings] = {
+    "enable_incoming_utp": True,
+    "enable_outgoing_utp": True,
+    "enable_incoming_tcp": False,
+    "enable_outgoing_tcp": False,
+    "in_enc_policy": _DISABLED,
+    "out_enc_policy": _DISABLED,
+    # As all other traffic: libtorrent's own is the class of what gives way.
+    "peer_dscp": 0,
+}
+
+_NOBODY_ELSE: Final[Settings] = {
+    "enable_dht": False,
+    "enable_lsd": False,
+    "enable_upnp": False,
+    "enable_natpmp": False,
+    "enable_ip_notifier": False,
+    "max_pex_peers": 0,
+    "max_metadata_size": 0,
+}
+
+_UNHINDERED: Final[Settings] = {
+    # Milliseconds between two times that limited uploads get what they may send; 500 would make
+    # bursts.
+    "tick_interval": 20,
+    # Limits are of payload, as the description's are.
+    "rate_limit_ip_overhead": False,
+    "unchoke_slots_limit": _NO_LIMIT,
+    "allow_multiple_connections_per_ip": True,
+    "connection_speed": 1000,
+    "min_reconnect_time": 1,
+    "max_failcount": 1000,
+    "seed_choking_algorithm": 0,
+    "close_redundant_connections": False,
+    "request_timeout": _LONG,
+    "piece_timeout": _LONG,
+    "inactivity_timeout": _LONG,
+    "peer_timeout": _LONG,
+}
