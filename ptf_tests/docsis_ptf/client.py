@@ -307,6 +307,14 @@ class Client:
         update = p4r.Update(type=p4r.Update.MODIFY, entity=entity)
         run(self._connection.write([update], [f"{name}[{index}]"]))
 
+    def set_registers(self, cells: Sequence[tuple[str, int, int]]) -> None:
+        """Writes registers' cells (name, index, value), all in one batch."""
+        updates = [
+            p4r.Update(type=p4r.Update.MODIFY, entity=register_entity(self.pipeline, *cell))
+            for cell in cells
+        ]
+        run(self._connection.write(updates, [f"{name}[{index}]" for name, index, _ in cells]))
+
     # The control header.
 
     def request(self, operation: Operation, index: int, **fields: int) -> Reply:
