@@ -72,7 +72,7 @@ def _run(given: argparse.Namespace) -> int:
     tried = record.latest(record.read(given.record), given.seed).values()
     print(report.verdict(list(tried)))
     for each in tried:
-        if each.outcome is Outcome.SURVIVED:
+        if each.outcome in (Outcome.SURVIVED, Outcome.WAITING):
             print(told(each))
     number, compiled = caught(tried)
     return 0 if number >= draw.RULE * compiled else _MISSED

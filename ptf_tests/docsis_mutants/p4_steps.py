@@ -141,6 +141,6 @@ def _copy(names: list[str], there: Path, here: Path) -> None:
         shutil.copy2(there / name, here / name)
 
 
-def steps(compiler: P4Compiler, suite: Suite) -> tuple[Nearest, Others, VirtualTime]:
-    """The steps, in order."""
-    return Nearest(compiler, suite), Others(compiler, suite), VirtualTime(compiler)
+def steps(compiler: P4Compiler, suite: Suite) -> tuple[Nearest, VirtualTime, Others]:
+    """The steps, in order; virtual time has no clock, so it is quicker than the whole suite."""
+    return Nearest(compiler, suite), VirtualTime(compiler), Others(compiler, suite)

@@ -22,7 +22,8 @@ from docsis_ptf.verdicts import Outcome, Verdict
 SECONDS: Final = 3600.0
 """The longest time for the suite, which takes four minutes where nothing else runs."""
 
-_MOST_DOUBTFUL: Final = 3
+_MOST_DOUBTFUL: Final = 5
+_BAD: Final = (Outcome.FAILED, Outcome.NOT_RUN)
 _SUITE: Final = "the suite itself"
 _TIME: Final = "time"
 _QUICK: Final = "forwarding"
@@ -56,25 +57,31 @@ class Suite:
     def failure(self, tree: Tree, subject: Subject, words: Sequence[str]) -> Failure | None:
         """Runs a selection without the long tests; the first failure that stands."""
         without: list[str] = []
-        while len(without) < _MOST_DOUBTFUL:
+        doubtful = 0
+        while doubtful < _MOST_DOUBTFUL:
             selection = [*words, "^long", *(f"^{test}" for test in without)]
-            failure = self._run(tree, subject, selection)
+            failure, passed = self._run(tree, subject, selection)
             if failure is None:
                 return None
             alone = selection if failure.test in (_TIME, _SUITE) else [failure.test]
-            again = self._run(tree, subject, alone)
+            again, _ = self._run(tree, subject, alone)
             if again is not None and self._passes_unchanged(tree, failure.test):
                 return failure
-            without.append(_QUICK if alone is selection else failure.test)
+            doubtful += 1
+            # It goes on behind those that have passed.
+            without += passed if alone is selection else [*passed, failure.test]
         return None
 
     def _passes_unchanged(self, tree: Tree, test: str) -> bool:
         if test not in self._sound:
             word = _QUICK if test in (_TIME, _SUITE) else test
-            self._sound[test] = self._run(tree, unchanged(tree), [word]) is None
+            self._sound[test] = self._run(tree, unchanged(tree), [word])[0] is None
         return self._sound[test]
 
-    def _run(self, tree: Tree, subject: Subject, words: Sequence[str]) -> Failure | None:
+    def _run(
+        self, tree: Tree, subject: Subject, words: Sequence[str]
+    ) -> tuple[Failure | None, list[str]]:
+        """The first failure, and the tests that passed or were skipped before it."""
         folder = tree.folder("ptf")
         shutil.rmtree(folder)
         folder.mkdir()
@@ -88,13 +95,17 @@ class Suite:
             enough=lambda: bool(_failed(folder)),
         )
         failed = _failed(folder)
+        passed = [each.test for each in _verdicts(folder) if each.outcome not in _BAD]
         if failed:
-            return failed[0]
+            return failed[0], passed
         if ended.status is None and not ended.stopped:
-            return time_is_over(SECONDS)
+            return time_is_over(SECONDS), passed
         if ended.status:
-            return Failure(_SUITE, last_line(ended.output, "ptf:"))
-        return None
+            # A selection of nothing is one that has all been run.
+            left = "leaves no test" not in ended.output
+            failure = Failure(_SUITE, last_line(ended.output, "ptf:"))
+            return (failure if left else None), passed
+        return None, passed
 
 
 def _verdicts(folder: Path) -> list[Verdict]:
@@ -111,5 +122,5 @@ def _failed(folder: Path) -> list[Failure]:
     return [
         Failure(each.test, " ".join(each.words.split())[:200])
         for each in _verdicts(folder)
-        if each.outcome in (Outcome.FAILED, Outcome.NOT_RUN)
+        if each.outcome in _BAD
     ]

@@ -2,7 +2,7 @@
 """The record of a run: a line of JSON for each mutant, written as soon as its outcome is known.
 
 So a run that is stopped goes on where it was, and a record is never rewritten: a mutant that has
-survived and is tried again with more tests has two lines.
+survived and is tried again with more tests has two lines, as has one that waits for a step.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ class Outcome(StrEnum):
     """What became of a mutant."""
 
     CAUGHT = "caught"
+    WAITING = "not caught yet"
     SURVIVED = "survived"
     NOT_COMPILED = "does not compile"
 
@@ -35,6 +36,7 @@ class Tried:
         seed: Of the draw.
         outcome: What became of it.
         step: The name of the step that caught it; empty if none did.
+        passed: How many steps have not caught it.
         words: The test that failed, or what the compiler said.
         seconds: How long it took.
         commit: The commit of the tree, abbreviated.
@@ -49,6 +51,7 @@ class Tried:
     seconds: float
     commit: str
     date: str
+    passed: int = 0
 
     @property
     def area(self) -> Area:

@@ -28,7 +28,7 @@ def _row(name: str, tried: Sequence[Tried]) -> str:
     part = f"{100 * number[Outcome.CAUGHT] / compiled:.1f}" if compiled else ""
     cells = (
         *(name, len(tried), number[Outcome.NOT_COMPILED], compiled),
-        *(number[Outcome.CAUGHT], number[Outcome.SURVIVED], part),
+        *(number[Outcome.CAUGHT], compiled - number[Outcome.CAUGHT], part),
     )
     return f"| {' | '.join(str(cell) for cell in cells)} |"
 
@@ -38,7 +38,8 @@ def by_operator(tried: Sequence[Tried]) -> str:
     lines = ["| operator | tried | caught | survived |", "|---|---|---|---|"]
     for operator in Operator:
         number = Counter(each.outcome for each in tried if each.site.operator is operator)
-        caught, survived = number[Outcome.CAUGHT], number[Outcome.SURVIVED]
+        caught = number[Outcome.CAUGHT]
+        survived = number[Outcome.SURVIVED] + number[Outcome.WAITING]
         if caught + survived:
             lines.append(f"| {operator} | {caught + survived} | {caught} | {survived} |")
     return "\n".join(lines)

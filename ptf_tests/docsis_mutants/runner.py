@@ -63,7 +63,7 @@ class Runner:
         return self._tree.commit
 
     def run(self, seed: int, counts: Mapping[Area, int], *, survivors: bool = False) -> None:
-        """Tries the mutants that have no outcome yet, until each area has its number.
+        """Tries the mutants that have no outcome yet, until each area has its number of them.
 
         Args:
             seed: Of the draw.
@@ -75,53 +75,63 @@ class Runner:
         """
         record.mend(self._kept)
         for area in (area for area in counts if area in self._trials):
-            known = record.latest(record.read(self._kept), seed)
-            compiled = 0
-            for site in draw.order(self._sites, area, seed):
-                if compiled == counts[area]:
-                    break
-                tried = known.get(site.key)
-                again = survivors and tried is not None and tried.outcome is Outcome.SURVIVED
-                if tried is None or again:
-                    tried = self._try(site, area, seed)
-                    record.add(self._kept, tried)
-                    at = f"{area} {min(compiled + 1, counts[area])}/{counts[area]}"
-                    self._say(f"{at} {told(tried)}")
-                compiled += tried.outcome is not Outcome.NOT_COMPILED
-            self._trials[area].compiler.restore(self._tree)
+            trial = self._trials[area]
+            drawn = self._begun(area, seed, counts[area], survivors=survivors)
+            # Step by step for all of them: the nearest tests take seconds, and catch most.
+            for number in range(1, len(trial.steps)):
+                for at, tried in enumerate(drawn):
+                    if tried.outcome is Outcome.WAITING and tried.passed == number:
+                        drawn[at] = self._tried(trial, tried.site, seed, tried)
+            trial.compiler.restore(self._tree)
 
-    def _try(self, site: Site, area: Area, seed: int) -> Tried:
-        trial = self._trials[area]
-        # The first step's tests are known to pass before the first mutant is made.
-        self._require_baseline(trial.compiler, trial.steps[0])
+    def _begun(self, area: Area, seed: int, count: int, *, survivors: bool) -> list[Tried]:
+        """Mutants that compile, as many as asked for, with what is known behind the first step."""
+        known = record.latest(record.read(self._kept), seed)
+        found: list[Tried] = []
+        for site in draw.order(self._sites, area, seed):
+            if len(found) == count:
+                break
+            tried = known.get(site.key)
+            if tried is None or (survivors and tried.outcome is Outcome.SURVIVED):
+                tried = self._tried(self._trials[area], site, seed, None)
+            if tried.outcome is not Outcome.NOT_COMPILED:
+                found.append(tried)
+        return found
+
+    def _tried(self, trial: Trial, site: Site, seed: int, before: Tried | None) -> Tried:
+        """Tries a mutant in its next step, and records what became of it."""
+        number = before.passed if before else 0
+        step = trial.steps[number]
+        self._require_baseline(trial.compiler, step)
         begun = time.monotonic()
-        outcome, step, words = self._outcome(site, trial)
-        return Tried(
+        outcome, words = self._outcome(trial, step, site)
+        passed = number + (outcome is Outcome.WAITING)
+        if passed == len(trial.steps):
+            outcome = Outcome.SURVIVED
+        tried = Tried(
             site=site,
             seed=seed,
             outcome=outcome,
-            step=step,
+            step=step.name if outcome is Outcome.CAUGHT else "",
             words=words,
-            seconds=round(time.monotonic() - begun, 1),
+            seconds=round(time.monotonic() - begun + (before.seconds if before else 0.0), 1),
             commit=self._tree.commit,
             date=datetime.now(UTC).isoformat(timespec="seconds"),
+            passed=passed,
         )
+        record.add(self._kept, tried)
+        self._say(told(tried))
+        return tried
 
-    def _outcome(self, site: Site, trial: Trial) -> tuple[Outcome, str, str]:
-        with self._tree.mutant(site) as mutant:
-            said = trial.compiler.refused(self._tree, mutant.text)
+    def _outcome(self, trial: Trial, step: Step, site: Site) -> tuple[Outcome, str]:
+        with self._tree.mutant(site) as text:
+            said = trial.compiler.refused(self._tree, text)
             if said is not None:
-                return Outcome.NOT_COMPILED, "", said
-            for step in trial.steps:
-                if id(step) not in self._passed:
-                    mutant.take_back()
-                    self._require_baseline(trial.compiler, step)
-                    mutant.make()
-                    trial.compiler.refused(self._tree, mutant.text)
-                failure = step.failure(self._tree, site)
-                if failure is not None:
-                    return Outcome.CAUGHT, step.name, str(failure)
-        return Outcome.SURVIVED, "", ""
+                return Outcome.NOT_COMPILED, said
+            failure = step.failure(self._tree, site)
+        if failure is not None:
+            return Outcome.CAUGHT, str(failure)
+        return Outcome.WAITING, ""
 
     def _require_baseline(self, compiler: Compiler, step: Step) -> None:
         if id(step) in self._passed:

@@ -109,36 +109,19 @@ class Tree:
         )
 
     @contextmanager
-    def mutant(self, site: Site) -> Iterator[Mutant]:
-        """The copy with one change, which is taken back behind it."""
-        made = Mutant(self.root / site.file, site)
-        made.make()
+    def mutant(self, site: Site) -> Iterator[str]:
+        """The copy with one change, taken back behind it; yields the mutated text.
+
+        ValueError: The file is not as it was listed.
+        """
+        path = self.root / site.file
+        text = path.read_text()
+        changed = mutated(site, text)
+        path.write_text(changed)
         try:
-            yield made
+            yield changed
         finally:
-            made.take_back()
-
-
-class Mutant:
-    """A change of a file that can be made and taken back.
-
-    Attributes:
-        text: The file's text with the change.
-    """
-
-    def __init__(self, path: Path, site: Site) -> None:
-        """Reads the file. ValueError: it is not as it was listed."""
-        self._path = path
-        self._unchanged = path.read_text()
-        self.text = mutated(site, self._unchanged)
-
-    def make(self) -> None:
-        """Makes the change."""
-        self._path.write_text(self.text)
-
-    def take_back(self) -> None:
-        """Writes the file as it was."""
-        self._path.write_text(self._unchanged)
+            path.write_text(text)
 
 
 def _git(clone: Path, *arguments: str) -> str:
