@@ -25,6 +25,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docsis_experiments.experiment.plan import Planned, plan_for
+from docsis_experiments.measurement.metrics import retransmissions
+from docsis_experiments.measurement.scope import Scope
 from docsis_experiments.stages.admission import check_senders
 from docsis_experiments.stages.mininet import torrents as stage_torrents
 from docsis_experiments.stages.mininet.samples import read_samples
@@ -187,7 +189,7 @@ def test_a_client_has_one_port_and_a_peer_for_each_upload(tmp_path: Path) -> Non
     traffic.start_peers()
     traffic.start_clients(7)
     assert [node for node, _ in hosts.started] == ["server1", "server2", "cpe1", "cpe2"]
-    group = torrents.read(tmp_path / "torrents-bits.json")
+    group = torrents.read(tmp_path / "utp-bits.json")
     assert (group.target_ms, group.size) == (25, torrent.size_for(2_500_000, 15.0))
     assert {one.rate for one in group.uploads} == {2_500_000}
     assert len({one.source for one in group.uploads}) == 2
@@ -197,25 +199,33 @@ def test_a_client_has_one_port_and_a_peer_for_each_upload(tmp_path: Path) -> Non
 
 def test_an_upload_without_a_limit_has_what_the_service_flow_has(tmp_path: Path) -> None:
     traffic_of(Hosts(tmp_path), uploads_of(tmp_path, "count: 1, target: 100 ms")).start_peers()
-    group = torrents.read(tmp_path / "torrents-bits.json")
+    group = torrents.read(tmp_path / "utp-bits.json")
     assert (group.target_ms, group.size) == (100, torrent.size_for(25_000_000, 15.0))
 
 
 def test_what_the_programs_left_is_read_by_group(tmp_path: Path) -> None:
     planned = uploads_of(tmp_path, "count: 3, servers: [server1, server2]")
     traffic = traffic_of(Hosts(tmp_path), planned)
-    first, second = (tmp_path / f"torrents-bits-server{n}-received.csv" for n in (1, 2))
+    first, second = (tmp_path / f"utp-bits-server{n}-received.csv" for n in (1, 2))
     first.write_text("time_ns,bits-1,bits-3\n1000000000,0,0\n2000000000,100,300\n")
     # Half a second later, so that at the first one's times it is between its own.
     second.write_text("time_ns,bits-2\n500000000,0\n1500000000,100\n2500000000,300\n")
     for host, count in (("cpe1", 4), ("cpe2", 5)):
-        file = tmp_path / f"torrents-bits-{host}-retransmitted.csv"
+        file = tmp_path / f"utp-bits-{host}-retransmitted.csv"
         write_retransmitted({"10.0.0.1": count}, file)
     received = traffic.received(1_000_000_000)["bits"]
     assert list(received.time_s) == [0, 1]
     flows = {name: list(count) for name, count in received.flow_bytes.items()}
     assert flows == {"bits-1": [0, 100], "bits-2": [50, 200], "bits-3": [0, 300]}
     assert traffic.retransmitted() == {"bits": {"cpe1": 4, "cpe2": 5}}
+
+
+def test_what_clients_sent_again_is_of_no_single_upload() -> None:
+    by_flow = {"ftp": {"ftp-1": 1, "ftp-2": 2, "ftp-3": 3}}
+    for counts, flows in ((by_flow, [1, 2, 3]), ({"ftp": {"cpe1": 6}}, [])):
+        record = scenario_files.record("tail", 1, retransmitted=counts)
+        assert retransmissions.METRIC.value(Scope(("ftp",)), record) == 6
+        assert retransmissions.of_flows(Scope(("ftp",)), record) == flows
 
 
 # The programs, with a session that is none.

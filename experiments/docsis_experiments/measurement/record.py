@@ -181,7 +181,8 @@ class RunRecord:
         digest: Digest of all that happened, hexadecimal, where time is virtual; "" elsewhere.
         idle: First and last second of the time with calls and requests alone; None where there was
             none.
-        retransmitted: Segments that TCP sent again over the whole run, by group and flow.
+        retransmitted: Segments that TCP sent again over the whole run, by group and flow; of
+            uploads by LEDBAT in Mininet uTP's, by group and client.
         calls: Groups whose packets are those of calls.
         sustained_mbps: Rate that the service flow has for good.
         peak_mbps: Rate that it has while there are tokens.

@@ -143,7 +143,7 @@ def _flows(run: dict[str, Any], details: dict[str, Any]) -> list[dict[str, Any]]
                     "name": flow["flow"]["name"] if flow else f"{name}-{at + 1}",
                     "path": f"{flow['source']} to {flow['destination']}" if flow else "",
                     "mbps": mbps,
-                    "retransmissions": "-" if counts is None else counts[at],
+                    "retransmissions": counts[at] if counts else "-",
                 }
             )
     return found

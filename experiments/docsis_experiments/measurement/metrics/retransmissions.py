@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Segments that TCP sent again over the whole run, ramp-up included, as the sender counts them."""
+"""Segments that TCP or uTP sent again over the whole run, ramp-up included."""
 
 from __future__ import annotations
 
@@ -13,7 +13,15 @@ from docsis_experiments.measurement.trace import Trace
 
 
 def of_flows(scope: Scope, run: RunRecord) -> list[float]:
-    """The retransmissions of each flow of the groups."""
+    """The retransmissions of each flow of the groups; none where they were not counted by flow."""
+    for name in scope.of:
+        received = run.received.get(name)
+        if received is not None and run.retransmitted[name].keys() != received.flow_bytes.keys():
+            return []
+    return _counts(scope, run)
+
+
+def _counts(scope: Scope, run: RunRecord) -> list[float]:
     return [float(count) for name in scope.of for count in run.retransmitted[name].values()]
 
 
@@ -21,7 +29,7 @@ def retransmissions(scope: Scope, run: RunRecord) -> float:
     """The retransmissions of all flows of the groups; NaN where one group's were not counted."""
     if any(name not in run.retransmitted for name in scope.of):
         return math.nan
-    return sum(of_flows(scope, run))
+    return sum(_counts(scope, run))
 
 
 def _absence(scope: Scope, run: RunRecord) -> str:
@@ -32,8 +40,8 @@ def _absence(scope: Scope, run: RunRecord) -> str:
 METRIC: Final = Metric(
     name="retransmissions",
     title="Retransmissions",
-    description="Segments that TCP sent again over the whole run, slow starts before the measured "
-    "time included, by all flows of the group.",
+    description="Segments that TCP, or uTP, sent again over the whole run, slow starts before the "
+    "measured time included, by all flows of the group.",
     value=retransmissions,
     absence=_absence,
     needs=Trace.RETRANSMISSIONS,

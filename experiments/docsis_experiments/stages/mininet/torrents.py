@@ -131,7 +131,7 @@ class TorrentTraffic:
     def _start(
         self, what: str, host: str, name: str, command: Sequence[str]
     ) -> subprocess.Popen[bytes]:
-        session, log = self._session, f"torrents-{name}-{host}.log"
+        session, log = self._session, f"utp-{name}-{host}.log"
         process = session.launch(host, real_time(command, PROBE_PRIORITY), log)
         session.watch(f"{what} at {host}", process, session.folder / log)
         wait_until_ready(process, f"{what} at {host}", session.folder / log)
@@ -160,13 +160,13 @@ class TorrentTraffic:
         )
 
     def _uploads_file(self, group: str) -> Path:
-        return self._session.folder / f"torrents-{group}.json"
+        return self._session.folder / f"utp-{group}.json"
 
     def _samples_file(self, group: str, host: str) -> Path:
-        return self._session.folder / f"torrents-{group}-{host}-received.csv"
+        return self._session.folder / f"utp-{group}-{host}-received.csv"
 
     def _retransmitted_file(self, group: str, host: str) -> Path:
-        return self._session.folder / f"torrents-{group}-{host}-retransmitted.csv"
+        return self._session.folder / f"utp-{group}-{host}-retransmitted.csv"
 
     def received(self, start_ns: int) -> dict[str, Received]:
         """Payload by group and upload, on the record's time axis; peers look at their own times.
