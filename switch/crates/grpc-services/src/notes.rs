@@ -3,11 +3,13 @@
 //! opaque metadata, and the form in which it wrote ports.
 
 use std::collections::{BTreeMap, HashMap};
+use std::hash::Hash;
 
 use device::DigestConfig;
 use tonic::Code;
 use v1model::{ActionProfileId, DigestId, TableId};
 
+use crate::bytes_of;
 use crate::change::Change;
 use crate::failure::Failure;
 
@@ -78,60 +80,111 @@ pub struct GroupNote {
 /// The notes of one pipeline.
 #[derive(Debug, Default)]
 pub struct Notes {
-    defaults: HashMap<TableId, EntryNote>,
-    multicast: HashMap<u32, GroupNote>,
-    clone_sessions: HashMap<u32, GroupNote>,
-    selector_groups: HashMap<(ActionProfileId, u32), GroupNote>,
+    defaults: Noted<TableId, EntryNote>,
+    multicast: Noted<u32, GroupNote>,
+    clone_sessions: Noted<u32, GroupNote>,
+    selector_groups: Noted<(ActionProfileId, u32), GroupNote>,
     digests: BTreeMap<DigestId, DigestConfig>,
     /// Digests that the device has not been told of.
     changed_digests: Vec<DigestId>,
 }
 
-fn set<K: std::hash::Hash + Eq, N: Default + PartialEq + Clone>(
-    notes: &mut HashMap<K, N>,
-    key: K,
-    note: &N,
-) {
-    if *note == N::default() {
-        notes.remove(&key);
-    } else {
-        notes.insert(key, note.clone());
+/// A note, whose memory is counted.
+trait Note: Default + PartialEq + Clone {
+    /// The metadata, the only part without a fixed size.
+    fn metadata(&self) -> &[u8];
+}
+
+impl Note for EntryNote {
+    fn metadata(&self) -> &[u8] {
+        &self.metadata
+    }
+}
+
+impl Note for GroupNote {
+    fn metadata(&self) -> &[u8] {
+        &self.metadata
+    }
+}
+
+/// The notes of one kind of entity, without those that say nothing.
+#[derive(Debug)]
+struct Noted<K, N> {
+    notes: HashMap<K, N>,
+    /// The heap memory of the notes in the map, bytes.
+    bytes: usize,
+}
+
+impl<K, N> Default for Noted<K, N> {
+    fn default() -> Self {
+        Self {
+            notes: HashMap::new(),
+            bytes: 0,
+        }
+    }
+}
+
+impl<K: Hash + Eq, N: Note> Noted<K, N> {
+    fn set(&mut self, key: K, note: &N) {
+        let old = if *note == N::default() {
+            self.notes.remove(&key)
+        } else {
+            self.bytes += bytes_of::list(note.metadata());
+            self.notes.insert(key, note.clone())
+        };
+        let old = old.as_ref().map(N::metadata);
+        self.bytes -= old.map_or(0, bytes_of::list);
+    }
+
+    fn get(&self, key: &K) -> N {
+        self.notes.get(key).cloned().unwrap_or_default()
+    }
+
+    fn kept_bytes(&self) -> usize {
+        // A map may be half empty.
+        self.notes.len() * 2 * size_of::<(K, N)>() + self.bytes
     }
 }
 
 impl Notes {
+    /// The memory that the notes take, bytes.
+    pub fn kept_bytes(&self) -> usize {
+        self.defaults.kept_bytes()
+            + self.multicast.kept_bytes()
+            + self.clone_sessions.kept_bytes()
+            + self.selector_groups.kept_bytes()
+    }
+
     pub fn set_default(&mut self, table: TableId, note: &EntryNote) {
-        set(&mut self.defaults, table, note);
+        self.defaults.set(table, note);
     }
 
     pub fn default_entry(&self, table: TableId) -> EntryNote {
-        self.defaults.get(&table).cloned().unwrap_or_default()
+        self.defaults.get(&table)
     }
 
     pub fn set_multicast(&mut self, group: u32, note: &GroupNote) {
-        set(&mut self.multicast, group, note);
+        self.multicast.set(group, note);
     }
 
     pub fn multicast(&self, group: u32) -> GroupNote {
-        self.multicast.get(&group).cloned().unwrap_or_default()
+        self.multicast.get(&group)
     }
 
     pub fn set_clone_session(&mut self, session: u32, note: &GroupNote) {
-        set(&mut self.clone_sessions, session, note);
+        self.clone_sessions.set(session, note);
     }
 
     pub fn clone_session(&self, session: u32) -> GroupNote {
-        let note = self.clone_sessions.get(&session);
-        note.cloned().unwrap_or_default()
+        self.clone_sessions.get(&session)
     }
 
     pub fn set_selector_group(&mut self, profile: ActionProfileId, group: u32, note: &GroupNote) {
-        set(&mut self.selector_groups, (profile, group), note);
+        self.selector_groups.set((profile, group), note);
     }
 
     pub fn selector_group(&self, profile: ActionProfileId, group: u32) -> GroupNote {
-        let note = self.selector_groups.get(&(profile, group));
-        note.cloned().unwrap_or_default()
+        self.selector_groups.get(&(profile, group))
     }
 
     /// Enables, changes or disables a digest.
@@ -183,6 +236,25 @@ impl Notes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn notes_that_go_leave_no_bytes_behind() {
+        let mut notes = Notes::default();
+        let note = |len| GroupNote {
+            metadata: vec![7; len],
+            numeric_ports: false,
+        };
+        notes.set_multicast(1, &note(1000));
+        let one = notes.kept_bytes();
+        assert!(one > 1000, "{one}");
+        notes.set_multicast(2, &note(1000));
+        assert_eq!(notes.kept_bytes(), 2 * one);
+        notes.set_multicast(2, &note(3000));
+        assert_eq!(notes.kept_bytes(), 2 * one + 2000);
+        notes.set_multicast(1, &GroupNote::default());
+        notes.set_multicast(2, &GroupNote::default());
+        assert_eq!(notes.kept_bytes(), 0);
+    }
 
     #[test]
     fn notes_of_entries_come_back() {

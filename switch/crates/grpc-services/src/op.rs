@@ -86,7 +86,28 @@ pub struct Plant<'a> {
     pub notes: &'a mut Notes,
 }
 
+impl Plant<'_> {
+    /// The memory that what clients have written takes, bytes, without the arrays that the program
+    /// has from the start.
+    pub fn kept_bytes(&self) -> usize {
+        self.pipeline.kept_bytes() + self.notes.kept_bytes()
+    }
+}
+
 impl Op {
+    /// Whether the device may keep more memory after the update than before.
+    pub fn may_keep_more(&self) -> bool {
+        match self {
+            Op::Entry(op) => op.change != Change::Delete,
+            Op::Member(change, _)
+            | Op::Group(change, _)
+            | Op::Multicast(change, _)
+            | Op::CloneSession(change, _) => *change != Change::Delete,
+            Op::Default(_) | Op::ValueSet(_) => true,
+            _ => false,
+        }
+    }
+
     /// Executes the update. An error leaves everything as it was.
     ///
     /// # Errors

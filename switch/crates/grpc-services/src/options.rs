@@ -117,6 +117,10 @@ pub struct Limits {
     pub undo_bytes: usize,
     /// The memory of the updates that wait for the COMMIT of a saved pipeline, bytes.
     pub saved_bytes: usize,
+    /// The memory that the entries of a device's pipeline may take, bytes: entries of tables,
+    /// members and groups, value sets, multicast groups and clone sessions, all with their
+    /// metadata. An update that may add to more than that is refused.
+    pub kept_bytes: usize,
     /// How many cells the updates of whole arrays in one Write without rollback may write, if there
     /// are several such updates. It is limited because other requests wait for all of them.
     pub cells: usize,
@@ -157,6 +161,7 @@ impl Default for Limits {
             slice: Duration::from_micros(100),
             undo_bytes: 8 << 20,
             saved_bytes: 8 << 20,
+            kept_bytes: 256 << 20,
             cells: 4 << 20,
             requests: 1 << 16,
             share: 512 << 10,

@@ -36,6 +36,9 @@ pub(crate) enum Color {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cell(Option<Box<Meter>>);
 
+/// The memory that a configured meter takes, bytes, its allocation included.
+pub(crate) const BYTES: usize = size_of::<Cell>() + size_of::<Meter>() + 16;
+
 impl Cell {
     /// Full buckets, at a time before all packets.
     pub fn new(config: Option<MeterConfig>) -> Self {

@@ -6,7 +6,9 @@ use crate::packet::Packet;
 use crate::pre::{CloneSessions, MulticastGroups};
 use crate::program::Program;
 use crate::state::{Log, LogSink, State};
+use crate::table::{Profile, Table};
 use crate::trace::Tracing;
+use crate::value_set::ValueSet;
 use std::sync::Arc;
 
 /// A program and its state.
@@ -119,6 +121,26 @@ impl Pipeline {
     /// The clone sessions, to change them.
     pub fn clone_sessions_mut(&mut self) -> &mut CloneSessions {
         &mut self.clone_sessions
+    }
+
+    /// The memory that what the control plane has written takes, bytes: entries of tables, members
+    /// and groups, members of value sets, multicast groups and clone sessions. It is an estimate
+    /// from above. Arrays are not part of it, because a program has all of theirs from the start.
+    pub fn kept_bytes(&self) -> usize {
+        let state = &self.state;
+        let tables = state.tables.iter().map(Table::kept_bytes).sum::<usize>();
+        let profiles = state
+            .profiles
+            .iter()
+            .map(Profile::kept_bytes)
+            .sum::<usize>();
+        let value_sets = state
+            .value_sets
+            .iter()
+            .map(ValueSet::kept_bytes)
+            .sum::<usize>();
+        let groups = self.multicast.kept_bytes() + self.clone_sessions.kept_bytes();
+        tables + profiles + value_sets + groups
     }
 
     // --- faults ------------------------------------------------------------

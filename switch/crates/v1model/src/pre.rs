@@ -14,14 +14,24 @@ pub struct Replica {
     pub port: u16,
 }
 
+/// The memory that a group or session takes besides its replicas, bytes.
+const GROUP: usize = 128;
+
 /// The multicast groups of a device. Group 0 means "no multicast" in v1model
 /// and does not exist.
 #[derive(Clone, Debug, Default)]
 pub struct MulticastGroups {
     groups: BTreeMap<u32, Vec<Replica>>,
+    /// How many replicas all groups have.
+    replicas: usize,
 }
 
 impl MulticastGroups {
+    /// The memory that the groups take, bytes; see [`crate::Pipeline::kept_bytes`].
+    pub fn kept_bytes(&self) -> usize {
+        self.groups.len() * GROUP + self.replicas * size_of::<Replica>()
+    }
+
     /// Adds a group.
     ///
     /// # Errors
@@ -31,6 +41,7 @@ impl MulticastGroups {
         if self.groups.contains_key(&group) {
             return Err(ControlError::GroupExists { group });
         }
+        self.replicas += replicas.len();
         self.groups.insert(group, replicas);
         Ok(())
     }
@@ -43,6 +54,7 @@ impl MulticastGroups {
         let replicas = Self::checked(group, replicas)?;
         match self.groups.get_mut(&group) {
             Some(old) => {
+                self.replicas = self.replicas + replicas.len() - old.len();
                 *old = replicas;
                 Ok(())
             }
@@ -55,10 +67,10 @@ impl MulticastGroups {
     /// # Errors
     /// The group does not exist.
     pub fn delete(&mut self, group: u32) -> Result<(), ControlError> {
-        self.groups
-            .remove(&group)
-            .map(|_| ())
-            .ok_or_else(|| Self::unknown(group))
+        let old = self.groups.remove(&group);
+        let old = old.ok_or_else(|| Self::unknown(group))?;
+        self.replicas -= old.len();
+        Ok(())
     }
 
     /// The replicas of a group in replication order (BMv2's: instance, then
@@ -134,9 +146,16 @@ pub const MAX_CLONE_SESSION: u32 = 0x7fff;
 #[derive(Clone, Debug, Default)]
 pub struct CloneSessions {
     sessions: BTreeMap<u16, CloneSession>,
+    /// How many replicas all sessions have.
+    replicas: usize,
 }
 
 impl CloneSessions {
+    /// The memory that the sessions take, bytes; see [`crate::Pipeline::kept_bytes`].
+    pub fn kept_bytes(&self) -> usize {
+        self.sessions.len() * GROUP + self.replicas * size_of::<Replica>()
+    }
+
     /// Adds a session.
     ///
     /// # Errors
@@ -148,6 +167,7 @@ impl CloneSessions {
                 what: format!("clone session {id}"),
             });
         }
+        self.replicas += session.replicas.len();
         self.sessions.insert(id, session);
         Ok(())
     }
@@ -160,6 +180,7 @@ impl CloneSessions {
         let (at, session) = Self::checked(id, session)?;
         match self.sessions.get_mut(&at) {
             Some(old) => {
+                self.replicas = self.replicas + session.replicas.len() - old.replicas.len();
                 *old = session;
                 Ok(())
             }
@@ -172,11 +193,11 @@ impl CloneSessions {
     /// # Errors
     /// The session does not exist.
     pub fn delete(&mut self, id: u32) -> Result<(), ControlError> {
-        u16::try_from(id)
-            .ok()
-            .and_then(|at| self.sessions.remove(&at))
-            .map(|_| ())
-            .ok_or_else(|| Self::unknown(id))
+        let at = u16::try_from(id).ok();
+        let old = at.and_then(|at| self.sessions.remove(&at));
+        let old = old.ok_or_else(|| Self::unknown(id))?;
+        self.replicas -= old.replicas.len();
+        Ok(())
     }
 
     /// A session, its replicas in replication order (BMv2's: instance, then port).

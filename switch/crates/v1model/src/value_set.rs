@@ -29,6 +29,13 @@ impl ValueSet {
         }
     }
 
+    /// The memory that the members take, bytes; see [`crate::Pipeline::kept_bytes`].
+    pub fn kept_bytes(&self) -> usize {
+        let fields = self.members.first().map_or(0, Vec::len);
+        let member = size_of::<Vec<Match>>() + fields * size_of::<Match>();
+        self.members.len() * member + size_of_val(self.rows.as_slice())
+    }
+
     /// Whether the set has the key, given as words (see [`ValueSet::rows`]).
     #[inline]
     pub fn contains(&self, key: impl Fn(usize) -> u64) -> bool {

@@ -163,3 +163,124 @@ fn nor_do_selectors_meters_and_idle_timeouts() {
     p.insert(0, id, &key, &action, &options).unwrap();
     lookups_do_not_allocate(&mut p, 1_000_000_000);
 }
+
+/// What `Pipeline::kept_bytes` says of entries is no less than what they take, and not much more.
+#[test]
+fn entries_take_no_more_memory_than_is_counted() {
+    const ENTRIES: u128 = 2_000;
+    // Lists have all their room from the start, so entries take only what is beside these.
+    let wide = |n: u128| n << 100 | n;
+    let exact = Match::Exact;
+    let lpm = |value, prefix_len| Match::Lpm { value, prefix_len };
+    let range = |n: u128| Match::Range {
+        low: n << 64,
+        high: n << 66,
+    };
+    type Key<'k> = &'k dyn Fn(u128) -> Vec<Match>;
+    let kinds: [(&str, Key<'_>); 5] = [
+        ("exact_narrow", &|n| vec![exact(n)]),
+        ("exact_wide", &|n| vec![exact(wide(n)), exact(n)]),
+        ("lpm_narrow", &|n| vec![lpm(n << 16, 20)]),
+        ("lpm_wide", &|n| vec![lpm(n << 110, 20)]),
+        ("ranges", &|n| vec![range(n), exact(n)]),
+    ];
+    for (name, matches) in kinds {
+        for metadata in [0, 100] {
+            let mut p = common::pipeline("scale.json");
+            let id = table(&p, name);
+            let set = call(&p, id, "set", &[1]).into();
+            let options = EntryOptions {
+                idle_timeout_ns: 0,
+                metadata: vec![1; metadata],
+            };
+            let key = |n: u128| EntryKey {
+                matches: matches(n),
+                priority: i32::from(name == "ranges"),
+            };
+            let (held, kept) = (counting_allocator::held(), p.kept_bytes());
+            for n in 0..ENTRIES {
+                p.insert(0, id, &key(n), &set, &options).unwrap();
+            }
+            let takes = counting_allocator::held() - held;
+            let counted = (p.kept_bytes() - kept) as i64;
+            eprintln!("{name} {metadata}: {takes} of {counted}");
+            assert!(takes <= counted, "{name}: {takes} bytes, {counted} counted");
+            assert!(counted < 800 * ENTRIES as i64, "{name}: {counted}");
+            // Places stay, and what was beside them goes.
+            for n in 0..ENTRIES {
+                p.modify(0, id, &key(n), &set, &EntryOptions::default())
+                    .unwrap();
+            }
+            let without = p.kept_bytes() as i64;
+            assert!(kept as i64 + counted - without >= ENTRIES as i64 * metadata as i64);
+            for n in 0..ENTRIES {
+                p.delete(id, &key(n)).unwrap();
+            }
+            assert_eq!(p.kept_bytes() as i64, without);
+            for n in 0..ENTRIES {
+                p.insert(0, id, &key(n), &set, &options).unwrap();
+            }
+            assert_eq!(p.kept_bytes() as i64, kept as i64 + counted);
+        }
+    }
+}
+
+/// The same of groups, members and sessions.
+#[test]
+fn groups_take_no_more_memory_than_is_counted() {
+    let replicas: Vec<Replica> = (0..1000)
+        .map(|instance| Replica { instance, port: 1 })
+        .collect();
+    let mut p = common::pipeline("scale.json");
+    let (held, kept) = (counting_allocator::held(), p.kept_bytes());
+    for id in 1..200 {
+        p.multicast_mut().insert(id, &replicas).unwrap();
+        let session = CloneSession {
+            replicas: replicas.clone(),
+            ..CloneSession::default()
+        };
+        p.clone_sessions_mut().insert(id, &session).unwrap();
+    }
+    let takes = counting_allocator::held() - held;
+    let counted = (p.kept_bytes() - kept) as i64;
+    assert!(takes <= counted, "{takes} bytes, {counted} counted");
+    assert!(counted < 2 * takes, "{takes} bytes, {counted} counted");
+    for id in 1..200 {
+        p.multicast_mut().modify(id, &replicas[..1]).unwrap();
+        p.clone_sessions_mut()
+            .modify(id, &CloneSession::default())
+            .unwrap();
+    }
+    assert!(p.kept_bytes() - kept < 200 * 300);
+    for id in 1..200 {
+        p.multicast_mut().delete(id).unwrap();
+        p.clone_sessions_mut().delete(id).unwrap();
+    }
+    assert_eq!(p.kept_bytes(), kept);
+
+    let mut p = common::pipeline("profiles.json");
+    let id = table(&p, "net");
+    let weighted = |value| WeightedCall {
+        call: call(&p, id, "set_net", &[value, 0]),
+        weight: 1,
+        watch_port: None,
+    };
+    let shot = EntryAction::OneShot((0..10).map(weighted).collect());
+    let key = EntryKey {
+        matches: vec![Match::Exact(0)],
+        priority: 0,
+    };
+    let options = EntryOptions::default();
+    p.insert(0, id, &key, &shot, &options).unwrap();
+    p.delete(id, &key).unwrap();
+    // The places are there, so that an entry of the same length is as good as free.
+    let (held, kept) = (counting_allocator::held(), p.kept_bytes());
+    for _ in 0..1000 {
+        p.insert(0, id, &key, &shot, &options).unwrap();
+        let takes = counting_allocator::held() - held;
+        let counted = (p.kept_bytes() - kept) as i64;
+        assert!((1..=counted + 500).contains(&takes), "{takes} {counted}");
+        p.delete(id, &key).unwrap();
+    }
+    assert_eq!(p.kept_bytes(), kept);
+}

@@ -155,7 +155,8 @@ impl Target {
         let Some(active) = &pipelines.active else {
             return Ok(());
         };
-        let missed = Batch::new(missed.into_iter().map(Ok).collect(), None, None)?;
+        let missed = missed.into_iter().map(Ok).collect();
+        let missed = Batch::new(missed, None, usize::MAX, None)?;
         let slice = Some(self.limits.slice);
         let turn = self
             .turn(&Asking::default(), (Footprint::ALL, true), 0)

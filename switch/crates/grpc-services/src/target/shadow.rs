@@ -8,6 +8,7 @@ use v1model::Pipeline;
 use crate::budget::Charge;
 use crate::failure::Failure;
 use crate::op::{Op, Plant};
+use crate::options::Limits;
 use crate::pipeline_config::{PipelineConfig, lock};
 use crate::slice::Slice;
 
@@ -33,8 +34,7 @@ impl Shadow {
         }
     }
 
-    /// Makes a batch of updates; `undo` is [`Batch::new`]'s. All updates that wait for the COMMIT
-    /// may take `most` bytes of memory.
+    /// Makes a batch of updates; `undo` is [`Batch::new`]'s.
     ///
     /// # Errors
     /// RESOURCE_EXHAUSTED if these would take more, and then none of them is executed.
@@ -42,17 +42,18 @@ impl Shadow {
         &self,
         ops: Vec<Result<Op, Failure>>,
         undo: Option<usize>,
-        most: usize,
+        limits: &Limits,
         charge: Charge,
     ) -> Result<Batch, Status> {
         let more: usize = ops.iter().flatten().map(Op::bytes).sum();
+        let most = limits.saved_bytes;
         if self.bytes + more > most {
             return Err(exhausted(format!(
                 "the updates that wait for the COMMIT of the saved config would take more than \
                  {most} bytes of memory: COMMIT first, then write the others"
             )));
         }
-        Batch::new(ops, undo, Some(charge))
+        Batch::new(ops, undo, limits.kept_bytes, Some(charge))
     }
 
     /// Executes as many updates as fit into a slice.

@@ -73,7 +73,7 @@ impl Target {
         } else {
             Some(self.limits.slice)
         };
-        let batch = Batch::new(ops, undo, Some(charge))?;
+        let batch = Batch::new(ops, undo, self.limits.kept_bytes, Some(charge))?;
         if batch.is_done() {
             // One of the updates cannot succeed, so none is executed.
             return self.ended(batch.finish(), &asking);
@@ -105,8 +105,7 @@ impl Target {
         charge: Charge,
     ) -> Result<Finished, Status> {
         let _alone = self.order.enter(Wish::ALONE).await;
-        let most = self.limits.saved_bytes;
-        let mut batch = lock(&saved.shadow).begin(ops, undo, most, charge)?;
+        let mut batch = lock(&saved.shadow).begin(ops, undo, &self.limits, charge)?;
         while !batch.is_done() {
             let mut slice = Slice::new(Some(self.limits.slice));
             lock(&saved.shadow).run(&saved.config, &mut batch, &mut slice);
@@ -297,6 +296,14 @@ impl Finished {
     }
 }
 
+fn too_much_kept(most: usize) -> Failure {
+    let words = format!(
+        "the entries, groups and sessions of the pipeline, with their metadata, may take {most} \
+         bytes of memory, and do so: delete some first"
+    );
+    Failure::new(Code::ResourceExhausted, words)
+}
+
 /// How many updates of a client an operation stands for.
 fn updates(op: &Result<Op, Failure>) -> usize {
     op.as_ref().map_or(1, Op::updates)
@@ -315,6 +322,8 @@ pub struct Batch {
     undo: Option<Undo>,
     /// The memory of the batch; `None` for a batch of the device itself.
     charge: Option<Charge>,
+    /// How many bytes of memory the pipeline's entries may take.
+    most_kept: usize,
 }
 
 #[derive(Debug, Default)]
@@ -351,14 +360,15 @@ impl Undo {
 
 impl Batch {
     /// Makes a batch of operations. With `undo`, all or none of them are executed, and the updates
-    /// that undo them may take so many bytes of memory. `charge` has the memory of the operations
-    /// already.
+    /// that undo them may take so many bytes of memory. `most_kept` is [`Limits::kept_bytes`].
+    /// `charge` has the memory of the operations already.
     ///
     /// # Errors
     /// RESOURCE_EXHAUSTED: there is no room for what becomes of them.
     pub fn new(
         ops: Vec<Result<Op, Failure>>,
         undo: Option<usize>,
+        most_kept: usize,
         mut charge: Option<Charge>,
     ) -> Result<Self, Status> {
         if let Some(charge) = &mut charge {
@@ -369,6 +379,7 @@ impl Batch {
             cells: 0,
             forgotten: Vec::new(),
             charge,
+            most_kept,
             undo: undo.map(|limit| Undo {
                 inverses: Vec::new(),
                 room: limit,
@@ -429,8 +440,9 @@ impl Batch {
 
     /// Executes as much as fits into a slice.
     pub fn run(&mut self, plant: &mut Plant<'_>, slice: &mut Slice) {
+        let mut kept = None;
         while !self.is_done() {
-            let units = self.step(plant);
+            let units = self.step(plant, &mut kept);
             if !slice.spend(units) {
                 return;
             }
@@ -438,8 +450,8 @@ impl Batch {
     }
 
     /// Executes an update or a part of it, or undoes an update. Returns how much work it was, in
-    /// units.
-    fn step(&mut self, plant: &mut Plant<'_>) -> usize {
+    /// units. `kept` is the memory that entries take, as soon as it has been asked for.
+    fn step(&mut self, plant: &mut Plant<'_>, kept: &mut Option<usize>) -> usize {
         if let Some(undo) = &mut self.undo
             && undo.failed.is_some()
         {
@@ -453,7 +465,7 @@ impl Batch {
             return inverse.units();
         }
         let at = self.results.len();
-        match self.attempt(at, plant) {
+        match self.attempt(at, plant, kept) {
             Ok((is_done, units)) => {
                 if is_done {
                     self.results.push(Ok(()));
@@ -478,8 +490,21 @@ impl Batch {
 
     /// Executes an update, or the next part of it. Returns whether it is done, and how much work it
     /// was, in units.
-    fn attempt(&mut self, at: usize, plant: &mut Plant<'_>) -> Result<(bool, usize), Failure> {
+    fn attempt(
+        &mut self,
+        at: usize,
+        plant: &mut Plant<'_>,
+        kept: &mut Option<usize>,
+    ) -> Result<(bool, usize), Failure> {
         let op = self.ops[at].as_ref().map_err(Failure::clone)?;
+        if op.may_keep_more() {
+            // The memory is asked for once in a slice. Within the slice it is estimated from above.
+            let kept = kept.get_or_insert_with(|| plant.kept_bytes());
+            if *kept >= self.most_kept {
+                return Err(too_much_kept(self.most_kept));
+            }
+            *kept += op.bytes();
+        }
         let all = op.cells(plant.pipeline.program());
         let range = self.cells..all.min(self.cells + op.cells_at_once());
         let inverse = self.undo.as_ref().map(|_| match all {

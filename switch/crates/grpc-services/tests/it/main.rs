@@ -11,6 +11,7 @@ mod entities;
 mod events;
 mod in_flight;
 mod initial_entries;
+mod kept_entries;
 mod kept_updates;
 mod limits;
 mod meters;

@@ -32,6 +32,11 @@ impl Calls {
         }
     }
 
+    /// The memory that a row takes, bytes.
+    pub fn row_bytes(&self) -> usize {
+        self.stride * size_of::<u64>()
+    }
+
     /// Takes room for so many rows.
     pub fn reserve(&mut self, rows: usize) {
         super::reserve(&mut self.words, rows.saturating_mul(self.stride));

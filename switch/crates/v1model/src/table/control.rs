@@ -5,7 +5,7 @@
 use super::calls::{BadCall, check_args};
 use super::hash::fold;
 use super::idle::Next;
-use super::{Cold, DEFAULT, Profile, Table, Target, key};
+use super::{ALLOCATION, Cold, DEFAULT, Profile, Table, Target, key};
 use crate::error::ControlError;
 use crate::meter;
 use crate::op::mask_wide;
@@ -138,6 +138,7 @@ impl Table {
             age: self.next_age,
             options: kept(options),
         };
+        self.options_bytes += options_bytes(cold.options.as_deref());
         self.next_age += 1;
         let age = cold.age;
         let entry = self.free.pop().unwrap_or(self.cold.len() as u32);
@@ -167,7 +168,9 @@ impl Table {
         self.store(entry, &stored);
         context.release(old);
         if let Some(cold) = &mut self.cold[entry as usize] {
+            self.options_bytes -= options_bytes(cold.options.as_deref());
             cold.options = kept(options);
+            self.options_bytes += options_bytes(cold.options.as_deref());
         }
         if let Some(idle) = &mut self.idle {
             idle.set(entry, now_ns, options.idle_timeout_ns);
@@ -186,7 +189,9 @@ impl Table {
             .remove(word(context.schema, key), |found| found == entry);
         self.len -= 1;
         context.release(self.target(entry));
-        self.cold[entry as usize] = None;
+        let cold = self.cold[entry as usize].take();
+        let options = cold.as_ref().and_then(|cold| cold.options.as_deref());
+        self.options_bytes -= options_bytes(options);
         if self.is_metered {
             self.meters[entry as usize] = meter::Cell::default();
         }
@@ -457,6 +462,13 @@ fn no_key() -> EntryKey {
 
 fn kept(options: &EntryOptions) -> Option<Box<EntryOptions>> {
     (*options != EntryOptions::default()).then(|| Box::new(options.clone()))
+}
+
+/// The memory that an entry's options take, bytes.
+fn options_bytes(options: Option<&EntryOptions>) -> usize {
+    options.map_or(0, |options| {
+        size_of::<EntryOptions>() + options.metadata.len() + 2 * ALLOCATION
+    })
 }
 
 fn check_options(schema: &TableSchema, options: &EntryOptions) -> Result<(), ControlError> {

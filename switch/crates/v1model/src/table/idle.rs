@@ -25,6 +25,9 @@ impl Cell {
     }
 }
 
+/// The memory that an entry's idle timeout takes, bytes.
+pub(super) const BYTES: usize = size_of::<Cell>() + size_of::<(u64, u32)>();
+
 /// The idle timeouts of a table, by entry.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Idle {

@@ -22,7 +22,9 @@ pub(crate) use profile::{Profile, Target};
 
 use crate::meter;
 use crate::op::Slot;
-use crate::schema::{ActionCall, ActionSchema, CounterData, EntryKey, EntryOptions, TableSchema};
+use crate::schema::{
+    ActionCall, ActionSchema, CounterData, EntryKey, EntryOptions, Match, TableSchema,
+};
 use calls::Calls;
 use hash::WordMap;
 use idle::Idle;
@@ -61,6 +63,13 @@ struct Cold {
 /// The place of the default entry among the entries.
 const DEFAULT: u32 = 0;
 
+/// How many bytes an allocator takes besides those that it gives.
+const ALLOCATION: usize = 16;
+
+/// What finds an entry by its key, for packets and for the control plane, takes at most so many
+/// bytes for each: lists that are at most half full, lists of free places, nodes of a trie.
+const INDEX: usize = 256;
+
 /// A table's entries. Place 0 is the default entry's.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
@@ -76,6 +85,10 @@ pub(crate) struct Table {
     free: Vec<u32>,
     /// By a hash of the key.
     by_key: WordMap,
+    /// Bytes of memory that a place takes.
+    place_bytes: usize,
+    /// Bytes of memory that idle timeouts and metadata take.
+    options_bytes: usize,
     /// Entries without the default entry.
     len: usize,
     /// Most of them.
@@ -109,6 +122,8 @@ impl Table {
             cold: Vec::new(),
             free: Vec::new(),
             by_key: WordMap::new(),
+            place_bytes: 0,
+            options_bytes: 0,
             len: 0,
             size: schema.size,
             is_const: schema.initial_entries,
@@ -119,9 +134,34 @@ impl Table {
             is_metered: schema.direct_meter.is_some(),
             is_indirect: schema.profile.is_some(),
         };
+        table.place_bytes = table.bytes_of_a_place(schema);
         table.reserve(DEFAULT, None);
         table.set_initial_default(schema);
         table
+    }
+
+    /// The memory that the table's entries take, bytes; see [`crate::Pipeline::kept_bytes`].
+    pub fn kept_bytes(&self) -> usize {
+        self.cold.len() * self.place_bytes + self.options_bytes
+    }
+
+    /// The memory that an entry takes without its options, bytes. A place that an entry has left
+    /// keeps most of it.
+    fn bytes_of_a_place(&self, schema: &TableSchema) -> usize {
+        let bits: usize = schema.keys.iter().map(|key| usize::from(key.width)).sum();
+        let match_of_a_field = size_of::<Match>() + size_of::<rules::Condition>();
+        let counter = usize::from(self.is_counted) * size_of::<CounterData>();
+        let meter = usize::from(self.is_metered) * meter::BYTES;
+        let idle = usize::from(self.idle.is_some()) * idle::BYTES;
+        size_of::<Option<Cold>>()
+            + schema.keys.len() * match_of_a_field
+            // The sets of rules have sixteen bits of a rule for every four bits of the key.
+            + bits / 2
+            + self.calls.row_bytes()
+            + counter
+            + meter
+            + idle
+            + INDEX
     }
 
     /// Takes room for all entries that the table may have, so that packets do

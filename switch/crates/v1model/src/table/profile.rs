@@ -7,6 +7,7 @@
 
 mod entries;
 
+use super::ALLOCATION;
 use super::calls::{BadCall, Calls};
 use super::places::Places;
 use crate::error::ControlError;
@@ -65,6 +66,10 @@ struct GroupCell {
 /// weights up to and with its own.
 type Shares = Vec<(u32, u32)>;
 
+/// What finds a member or a group by its id takes at most so many bytes for each, with the list of
+/// free places.
+const ID: usize = 32;
+
 /// The state of an action profile.
 #[derive(Clone, Debug)]
 pub(crate) struct Profile {
@@ -78,6 +83,8 @@ pub(crate) struct Profile {
     /// Entries with one-shots, and with members or groups.
     one_shots: usize,
     references: usize,
+    /// How many members the groups and one-shots list, one counted for each time.
+    listed: usize,
     ports_down: BTreeSet<u16>,
 }
 
@@ -92,8 +99,17 @@ impl Profile {
             shares: Vec::new(),
             one_shots: 0,
             references: 0,
+            listed: 0,
             ports_down: BTreeSet::new(),
         }
+    }
+
+    /// The memory that members and groups take, bytes; see [`crate::Pipeline::kept_bytes`].
+    pub fn kept_bytes(&self) -> usize {
+        let member = size_of::<Option<MemberCell>>() + self.calls.row_bytes() + ID;
+        let group = size_of::<Option<GroupCell>>() + size_of::<Shares>() + ID + 2 * ALLOCATION;
+        let listed = size_of::<GroupMember>() + size_of::<(u32, u32)>();
+        self.members.len() * member + self.groups.len() * group + self.listed * listed
     }
 
     /// Takes room for all members that the profile may have, and as many
@@ -231,6 +247,7 @@ impl Profile {
         };
         let at = self.groups.put(cell);
         self.group_ids.insert(group.id, at);
+        self.listed += group.members.len();
         self.count_members(&group.members, true);
         self.lay_out(at);
         Ok(())
@@ -251,6 +268,7 @@ impl Profile {
         self.count_members(&group.members, true);
         if let Some(cell) = &mut self.groups[at] {
             let old = std::mem::replace(&mut cell.members, group.members.clone());
+            self.listed = self.listed + group.members.len() - old.len();
             self.count_members(&old, false);
         }
         self.lay_out(at);
@@ -267,6 +285,7 @@ impl Profile {
         unused(schema, "group", id, users, "table entries")?;
         self.group_ids.remove(&id);
         if let Some(cell) = self.groups.take(at) {
+            self.listed -= cell.members.len();
             self.count_members(&cell.members, false);
         }
         self.lay_out(at);
@@ -352,6 +371,10 @@ impl Profile {
             self.shares.resize(group as usize + 1, Shares::new());
         }
         let shares = &mut self.shares[group as usize];
+        if self.groups[group].is_none() {
+            *shares = Shares::new();
+            return;
+        }
         shares.clear();
         let mut end = 0;
         for (place, weight) in live {

@@ -94,6 +94,7 @@ impl Profile {
             members: members.collect(),
             users: 1,
         };
+        self.listed += cell.members.len();
         let at = self.groups.put(cell);
         self.lay_out(at);
         Ok(at)
@@ -120,6 +121,7 @@ impl Profile {
                         .groups
                         .take(at)
                         .map_or_else(Vec::new, |cell| cell.members);
+                    self.listed -= members.len();
                     for member in members {
                         self.members.take(member.member);
                     }
