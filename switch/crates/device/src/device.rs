@@ -4,6 +4,7 @@
 use crate::counters::DeviceCounters;
 use crate::digest::Digests;
 use crate::drops::Drops;
+use crate::flow_room::{Change, FlowRoom};
 use crate::lateness::Lateness;
 use crate::output::Note;
 use crate::pool::Pool;
@@ -178,6 +179,8 @@ pub struct Device {
     /// Packets that have left queues since one of those had its turn.
     pub(crate) dequeues: u8,
     pub(crate) digests: Digests,
+    /// The memory that service flows take.
+    flow_room: FlowRoom,
     /// Idle entries are not looked for before; 0 is not known.
     pub(crate) idle_check: u64,
     /// The device's time: everything before it has happened.
@@ -228,6 +231,7 @@ impl Device {
             again: VecDeque::new(),
             dequeues: 0,
             digests: Digests::default(),
+            flow_room: FlowRoom::default(),
             idle_check: 0,
             time: 0,
             skipped: 0,
@@ -403,7 +407,10 @@ impl Device {
     /// Applies a whole request to the traffic manager, or nothing of it.
     ///
     /// # Errors
-    /// A value out of range; the words name the port, the queue and the field.
+    /// A value out of range, or more memory than service flows may take ([`MOST_FLOW_BYTES`]); the
+    /// words name the port, the queue and the field.
+    ///
+    /// [`MOST_FLOW_BYTES`]: crate::MOST_FLOW_BYTES
     pub fn configure(&mut self, now: u64, request: &Configuration) -> Result<(), ConfigError> {
         let now = self.advance(now);
         if let Some(port) = self.config.cpu_port
@@ -416,12 +423,21 @@ impl Device {
                 format!("port {port}: loop_back: packet-ins and packet-outs have this port");
             return Err(ConfigError::Invalid(words));
         }
+        let change = match &self.tm {
+            Model::Docsis(tm) => {
+                // Only a request that is right otherwise can be counted.
+                tm.check(request)?;
+                self.flow_room.change(request)?
+            }
+            Model::Bmv2(_) => Change::default(),
+        };
         let (packets, emptied) = (&mut self.packets, &mut self.emptied);
         self.tm
             .configure(now - self.skipped, request, &mut |queued| {
                 *emptied += 1;
                 packets.give(queued.packet);
             })?;
+        self.flow_room.accept(change);
         // Other queues and delay lines hold more or less than those before.
         packets.forget_most();
         self.buffers.forget_most();

@@ -7,10 +7,10 @@ mod common;
 use common::modem::{Flow, Frame, Modem, START};
 use common::{Way, device};
 use counting_allocator::{Counting, allocations};
-use device::MOST_PACKETS;
 use device::events::Event;
 use device::{Device, DeviceConfig, DigestConfig, Output};
-use traffic_manager::{Configuration, ModelKind, PortConfig};
+use device::{MOST_FLOW_BYTES, MOST_PACKETS};
+use traffic_manager::{Configuration, ModelKind, PortConfig, QueueId, ServiceFlowConfig};
 use v1model::DigestId;
 
 #[global_allocator]
@@ -181,4 +181,99 @@ fn empty_packets_take_a_bounded_memory() {
     let state = device.traffic_manager_state(1_000_000_000);
     let port = state.ports.iter().find(|p| p.config.port == 1).unwrap();
     assert_eq!(port.queue_overflow.frames, lost);
+}
+
+/// Whatever a client configures, the service flows take no more memory than they may, and a flow
+/// without frames takes no more than is counted for it.
+#[test]
+fn service_flows_take_a_bounded_memory() {
+    // Flows alone, flows with all sub-queues, and the highest queue_id of each port.
+    for (sub_queues, reserved, step) in [(1, 1_000, 1), (256, 0, 1), (0, 0, 65_534)] {
+        let mut device = device(DeviceConfig::default());
+        // Port 9 is the CPU port.
+        let ports = || (1..=510).filter(|port| *port != 9);
+        let looped = ports().map(|port| PortConfig {
+            port,
+            loop_back: true,
+            ..PortConfig::default()
+        });
+        let looped = Configuration {
+            ports: looped.collect(),
+            ..Configuration::default()
+        };
+        device.configure(0, &looped).unwrap();
+        let queues = ports().flat_map(|port| (1..=65_535).step_by(step).map(move |id| (port, id)));
+        let flows = queues.map(|(port, queue_id)| ServiceFlowConfig {
+            queue: QueueId { port, queue_id },
+            sub_queues,
+            min_reserved_rate: reserved,
+            ..ServiceFlowConfig::default()
+        });
+        let flows: Vec<_> = flows.take(300_000).collect();
+        let before = counting_allocator::held();
+        let mut there = 0;
+        let refused = flows.chunks(500).find_map(|chunk| {
+            let request = Configuration {
+                service_flows: chunk.to_vec(),
+                ..Configuration::default()
+            };
+            let refused = device.configure(0, &request).err();
+            there += if refused.is_none() { chunk.len() } else { 0 };
+            refused
+        });
+        let held = counting_allocator::held() - before;
+        eprintln!("{sub_queues} sub-queues: {there} flows take {held} bytes");
+        let words = refused
+            .map(|refused| refused.to_string())
+            .unwrap_or_default();
+        assert!(step > 1 || words.contains("more than 268435456"), "{words}");
+        assert!(held < MOST_FLOW_BYTES as i64, "{there} flows: {held} bytes");
+        // What is removed makes room.
+        let removed = Configuration {
+            removed: flows[..1000].iter().map(|flow| flow.queue).collect(),
+            ..Configuration::default()
+        };
+        device.configure(0, &removed).unwrap();
+        let again = Configuration {
+            service_flows: flows[..900].to_vec(),
+            ..Configuration::default()
+        };
+        device.configure(0, &again).unwrap();
+    }
+}
+
+/// A delay line's limit counts the bytes of frames. Short frames take more than these.
+#[test]
+fn frames_on_a_delay_line_take_at_most_four_times_their_bytes() {
+    const FRAMES: usize = 10_000;
+    let mut device = device(DeviceConfig::default());
+    let port = PortConfig {
+        port: 1,
+        receive_delay_ns: 1_000_000_000,
+        delay_limit: 100 * FRAMES as u64,
+        ..PortConfig::default()
+    };
+    let slow = Configuration {
+        ports: vec![port],
+        ..Configuration::default()
+    };
+    device.configure(0, &slow).unwrap();
+    let way = Way {
+        ingress: 0,
+        port: 1,
+        ..Way::default()
+    };
+    let frame = way.frame(64 - way.frame(0).len());
+    assert_eq!(frame.len(), 64);
+    let before = counting_allocator::held();
+    for _ in 0..2 * FRAMES {
+        device.receive(0, 1, &frame);
+    }
+    let held = counting_allocator::held() - before;
+    let state = device.traffic_manager_state(0);
+    let port = state.ports.iter().find(|p| p.config.port == 1).unwrap();
+    let (limit, lost) = (port.config.delay_limit, port.receive_overflow.frames);
+    assert_eq!(lost as usize, 2 * FRAMES - limit as usize / 64);
+    eprintln!("{held} bytes for {limit}");
+    assert!(held < 4 * limit as i64, "{held} bytes for {limit}");
 }
