@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The crew does all work that takes long, so that the thread that answers clients does none of it.
-//! Long work is decoding a long request, encoding a long answer, and loading a program.
+//! The crew is a group of threads for work that takes long: decoding a long request, encoding a long
+//! answer, and loading a program. The thread that answers clients does no such work, so it is free
+//! for short requests.
 //!
 //! Work on the crew yields about every 100 us, and each connection does one thing at a time
-//! ([`crate::turns`]). So every connection with long work gets the same share of the crew, whatever
-//! it asks for. The crew loads one program at a time, because only the loader knows how much memory
-//! a program will take.
+//! ([`crate::turns`]). So all connections with long work get equal shares of the crew, whatever they
+//! ask for. The crew loads one program at a time. Two programs at once could take too much memory,
+//! and nobody knows how much a program needs before it is loaded.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -23,8 +24,10 @@ use crate::journal;
 /// The threads that do long work.
 #[derive(Clone, Debug)]
 pub struct Crew {
-    /// `None` in virtual time, where the caller's own task does the work.
+    /// The runtime whose threads do the work. It is `None` in virtual time, where the caller's own
+    /// task does the work.
     runtime: Option<Handle>,
+    /// The permit to load a program. There is one.
     loads: Arc<Semaphore>,
 }
 
@@ -34,7 +37,7 @@ impl Default for Crew {
     }
 }
 
-/// A task that is aborted when nobody waits for it any more.
+/// A task of the crew. Dropping this aborts the task.
 struct Task<T>(JoinHandle<T>);
 
 impl<T> Future for Task<T> {
@@ -54,7 +57,7 @@ impl<T> Drop for Task<T> {
 }
 
 impl Crew {
-    /// A crew that works on a runtime's threads, or on the caller's own task without a runtime.
+    /// Makes a crew of a runtime's threads. Without a runtime the caller's own task does the work.
     pub fn new(runtime: Option<Handle>) -> Self {
         Self {
             runtime,
@@ -62,7 +65,8 @@ impl Crew {
         }
     }
 
-    /// Runs a future on the crew until it is ready, and drops it when the caller stops waiting.
+    /// Runs a future on the crew and returns its output. The future is dropped if the caller stops
+    /// waiting before it is ready.
     ///
     /// # Errors
     /// UNAVAILABLE if the server ends first.
@@ -77,7 +81,7 @@ impl Crew {
         Task(runtime.spawn(journal::for_the_same(call, work))).await
     }
 
-    /// Starts a task for which nobody waits.
+    /// Starts a task and returns at once.
     pub fn begin(&self, work: impl Future<Output = ()> + Send + 'static) {
         match &self.runtime {
             Some(runtime) => drop(runtime.spawn(work)),
@@ -85,19 +89,21 @@ impl Crew {
         }
     }
 
-    /// Whether the crew has threads of its own.
+    /// Whether the crew has threads of its own, as it has except in virtual time.
     pub fn is_apart(&self) -> bool {
         self.runtime.is_some()
     }
 
-    /// Waits until no other program is being loaded. The permit keeps others from loading.
+    /// Waits until no other program is being loaded, and returns the permit to load one. Others
+    /// wait until the permit is dropped.
     pub async fn load(&self) -> Option<OwnedSemaphorePermit> {
         // The semaphore is never closed, so this is always a permit.
         Arc::clone(&self.loads).acquire_owned().await.ok()
     }
 
-    /// Runs work that cannot yield, on a thread that nobody else needs. The work looks at a
-    /// client's program, so a panic in it becomes an error and ends nothing else.
+    /// Runs work that cannot yield on a thread of its own, so that it delays nobody. The work looks
+    /// at a client's program. If that makes it panic, the caller gets an error and the process goes
+    /// on.
     ///
     /// # Errors
     /// INTERNAL if the work panicked.
@@ -151,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn work_is_done_on_the_crew_s_threads_and_ends_with_who_waits() {
+    fn the_crew_does_the_work_and_drops_it_when_the_caller_stops_waiting() {
         let members = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_time()

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Decides which Reads and Writes of a device run beside each other, and which of those that wait
-//! is next.
+//! Decides which Reads and Writes of a device may run at the same time, and which waiting request
+//! runs next.
 //!
-//! A request runs as several closures on the device's thread. P4Runtime asks for the outcome that
-//! one request after the other would have (specification 1.5, "Batching and Ordering of Updates"
-//! and "Parallelism of Read and Write Requests"). So no Write may run between the closures of
-//! another request that uses the same objects. Requests that use different objects do not wait for
-//! each other.
+//! A request runs as several closures on the device's thread, and closures of other requests may run
+//! between them. P4Runtime demands the same outcome as if requests ran one after the other
+//! (specification 1.5, "Batching and Ordering of Updates" and "Parallelism of Read and Write
+//! Requests"). So two requests may only run at the same time if they use different objects, or if
+//! both of them read.
 //!
-//! Short requests go before long ones, and only one long request runs at a time. So a control loop
-//! waits for one long request at most, and never for a queue of them. A long request that
-//! [`OVERTAKEN`] short ones have overtaken is not overtaken again.
+//! Short requests overtake long ones that wait, and only one long request runs at a time. So a
+//! control loop waits for at most one long request. After [`OVERTAKEN`] short requests have
+//! overtaken a long one, no further request overtakes it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -35,31 +35,37 @@ pub struct Wish {
 }
 
 impl Wish {
-    /// The wish of a request that no other request may run beside.
+    /// The wish of a request that must run alone.
     pub const ALONE: Self = Wish {
         uses: Footprint::ALL,
         writes: true,
         is_long: true,
     };
 
-    /// Whether the objects of two requests keep them from running beside each other.
+    /// Whether two requests must not run at the same time, because they use the same objects and one
+    /// of them writes.
     fn disturbs(&self, other: &Wish) -> bool {
         (self.writes || other.writes) && self.uses.meets(other.uses)
     }
 }
 
+/// A request that waits.
 #[derive(Debug)]
 struct Waiting {
     wish: Wish,
+    /// How many short requests have overtaken it.
     overtaken: u32,
+    /// Gives the request its permission.
     enter: oneshot::Sender<Entered>,
 }
 
 #[derive(Debug, Default)]
 struct State {
+    /// The requests that run, each with its number.
     running: Vec<(u64, Wish)>,
     /// The requests that wait, the oldest first.
     waiting: VecDeque<Waiting>,
+    /// The number of the request that was admitted last.
     next: u64,
 }
 
@@ -69,7 +75,7 @@ pub struct Order {
     state: Arc<Mutex<State>>,
 }
 
-/// The permission to run. The request is over when its permission is dropped.
+/// The permission to run. Dropping it ends the request and admits those that waited for it.
 #[derive(Debug)]
 pub struct Entered {
     state: Arc<Mutex<State>>,
@@ -136,8 +142,8 @@ impl State {
 
     /// The place in [`Self::waiting`] of the request that is next, if one may run now.
     fn next_place(&self) -> Option<usize> {
-        // The earlier requests that a later one must not disturb: all but the long requests that
-        // may still be overtaken.
+        // A request must not overtake those in `ahead` that use the same objects. A long request
+        // that may still be overtaken is not among them.
         let mut ahead: Vec<&Wish> = Vec::new();
         for (at, waiting) in self.waiting.iter().enumerate() {
             let wish = &waiting.wish;
@@ -149,11 +155,13 @@ impl State {
             }
             ahead.push(wish);
         }
+        // No short request may run now, so the oldest long one is looked at.
         let at = self.waiting.iter().position(|one| one.wish.is_long)?;
         let wish = &self.waiting[at].wish;
         (self.may_run(wish) && !ahead.iter().any(|other| wish.disturbs(other))).then_some(at)
     }
 
+    /// Whether a request may run beside those that run.
     fn may_run(&self, wish: &Wish) -> bool {
         let mut running = self.running.iter();
         !running.any(|(_, other)| wish.disturbs(other) || wish.is_long && other.is_long)
@@ -203,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_run_beside_each_other_and_writes_beside_nothing_that_they_touch() {
+    fn reads_run_together_and_a_write_waits_for_all_that_use_its_objects() {
         let order = Order::default();
         let (_, first) = ask(&order, READ);
         let (_, second) = ask(&order, READ);
@@ -225,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn short_requests_wait_for_one_long_one_and_not_for_all() {
+    fn a_short_request_waits_for_the_long_one_that_runs_and_not_for_those_that_wait() {
         let order = Order::default();
         let (_, first) = ask(&order, LONG_WRITE);
         let (mut second, none) = ask(&order, LONG_WRITE);
@@ -240,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn one_long_request_runs_at_a_time_whatever_it_uses() {
+    fn long_requests_run_one_at_a_time_whatever_they_use() {
         let order = Order::default();
         let (_, first) = ask(&order, LONG_READ);
         let (mut second, none) = ask(&order, LONG_READ);
@@ -268,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_wait_any_more_is_in_nobody_s_way() {
+    fn a_request_that_stops_waiting_delays_no_other() {
         let order = Order::default();
         let (_, first) = ask(&order, READ);
         let (waits, none) = ask(&order, WRITE);
@@ -311,7 +319,7 @@ mod tests {
     proptest! {
         /// Requests that come and end in any order never disturb each other, and all of them run.
         #[test]
-        fn nobody_is_disturbed_and_everybody_runs(
+        fn no_request_disturbs_another_and_all_of_them_run(
             steps in prop::collection::vec((0u8..8, 0usize..6), 1..200),
         ) {
             let order = Order::default();

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The answers of a connection that have been encoded and not yet been sent.
+//! The outbox of a connection: the parts of its answers that are encoded but not yet sent.
 //!
-//! HTTP/2 takes as many bytes as the client's window allows, 400 KB of each RPC, even if the client
-//! does not read its socket. So an RPC encodes the next piece of its answer only when the piece
-//! before it has been sent, unless that one is short. Each byte is charged to the connection until
-//! it has been sent. A connection that has no room left sends one piece at a time.
+//! HTTP/2's buffer takes as many bytes as the client's window allows, 400 KB of each RPC, even if
+//! the client does not read its socket. So the outbox limits what it hands to HTTP/2. An answer is
+//! encoded in pieces, and an RPC encodes a piece only when no more than [`LITTLE`] bytes of its
+//! earlier pieces are unsent. Every unsent byte is charged to the connection. When the connection's
+//! charge has no room for another piece, it encodes one only after all earlier pieces of all its
+//! RPCs have been sent.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,10 +21,10 @@ use tonic::body::Body;
 use crate::budget::Charge;
 use crate::pipeline_config::lock;
 
-/// An RPC encodes its next piece, which is most of the time its status, while at most this many
-/// bytes of the pieces before it are unsent.
+/// An RPC may have this many unsent bytes and still encode its next piece. Most answers are shorter,
+/// so that their status, which is the last piece, does not wait for them.
 const LITTLE: usize = 8 << 10;
-/// The length that a piece rarely exceeds, bytes.
+/// The room that a piece needs, bytes. Pieces are rarely longer.
 const PIECE: usize = 128 << 10;
 
 /// The unsent answers of one connection.
@@ -40,7 +42,7 @@ struct State {
 }
 
 impl Outbox {
-    /// An empty outbox, which adds unsent bytes to the charge.
+    /// Makes an empty outbox, which will add unsent bytes to the charge.
     pub fn new(charge: Charge) -> Arc<Self> {
         let state = Mutex::new(State {
             charge,
@@ -49,7 +51,8 @@ impl Outbox {
         Arc::new(Self { state })
     }
 
-    /// Ready when an RPC, of which `own` bytes are unsent, may encode another piece.
+    /// Returns ready if an RPC may encode another piece. Otherwise its task is woken when bytes have
+    /// been sent. `own` is the number of unsent bytes of the RPC.
     fn poll_room(&self, own: &AtomicUsize, context: &mut Context<'_>) -> Poll<()> {
         let mut state = lock(&self.state);
         let is_little = own.load(Ordering::Relaxed) <= LITTLE;
@@ -62,7 +65,8 @@ impl Outbox {
         Poll::Pending
     }
 
-    /// Charges bytes until the last copy of them is dropped.
+    /// Wraps bytes so that they are charged, and counted in `own`, until their last copy is dropped.
+    /// HTTP/2 drops them when it has sent them.
     fn counted(self: &Arc<Self>, own: &Arc<AtomicUsize>, bytes: Bytes) -> Bytes {
         if bytes.is_empty() {
             return bytes;
@@ -73,6 +77,7 @@ impl Outbox {
         Bytes::from_owner(Unsent { bytes, own, outbox })
     }
 
+    /// Takes bytes that have been sent off the charge, and wakes the RPCs that wait for room.
     fn sent(&self, bytes: usize) {
         let more = {
             let mut state = lock(&self.state);
@@ -83,6 +88,7 @@ impl Outbox {
     }
 }
 
+/// Bytes that count as unsent until they are dropped.
 struct Unsent {
     bytes: Bytes,
     /// The unsent bytes of the RPC.
@@ -103,7 +109,7 @@ impl Drop for Unsent {
     }
 }
 
-/// The body of an answer that goes through an outbox.
+/// The body of an answer whose pieces go through an outbox.
 pub struct Sending {
     body: Body,
     /// The unsent bytes of the RPC.
@@ -112,7 +118,7 @@ pub struct Sending {
 }
 
 impl Sending {
-    /// Sends `body` through `outbox`.
+    /// Makes a body that sends `body` through `outbox`.
     pub fn new(body: Body, outbox: Arc<Outbox>) -> Self {
         let own = Arc::default();
         Self { body, own, outbox }
@@ -162,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn an_rpc_goes_on_when_its_bytes_are_dropped_wherever_their_copies_are() {
+    fn an_rpc_goes_on_when_all_copies_of_its_bytes_are_dropped() {
         let (account, outbox) = outbox(1 << 20);
         let mut context = Context::from_waker(Waker::noop());
         let (one, other) = (Arc::default(), Arc::default());
@@ -185,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn without_room_one_piece_is_on_its_way() {
+    fn without_room_a_connection_sends_one_piece_at_a_time() {
         let (account, outbox) = outbox(0);
         let mut context = Context::from_waker(Waker::noop());
         let (one, other) = (Arc::default(), Arc::default());

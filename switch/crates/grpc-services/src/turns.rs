@@ -1,32 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The turns of a connection. A connection does one thing of each kind of work at a time, so a
-//! client that asks for many things at once gets no more of the switch than one that asks for few.
+//! The turns of a connection: each connection has one turn for each kind of work, and its requests
+//! take it one after the other. So a client that sends many requests at once gets no more of the
+//! switch than one that sends a single request.
 
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The turns of one connection, one for each kind of work. A request that waits for one of them may
-/// hold only those that stand above it here, so that no requests wait for each other in a circle.
+/// The turns of one connection. A request that needs several of them takes them in the order of
+/// these fields. If requests took them in different orders, two requests could each hold the turn
+/// that the other one waits for.
 #[derive(Clone, Debug)]
 pub struct Turns {
     /// Loading a program.
     pub load: Kind,
-    /// Everything that a request asks for whose message is long, decoding included.
+    /// Handling a request whose message is long, from decoding it to its answer.
     pub apart: Kind,
-    /// The work on the device of a request that takes long there.
+    /// Work on the device that takes long.
     pub long: Kind,
-    /// The work on the device of a request that does not take long there.
+    /// Work on the device that does not take long.
     pub short: Kind,
     /// Encoding an answer.
     pub render: Kind,
 }
 
-/// A kind of work, of which a connection does one thing at a time.
+/// The turn for one kind of work, which one request of the connection has at a time.
 #[derive(Clone, Debug)]
 pub struct Kind(Arc<Semaphore>);
 
-/// A turn, which ends when it is dropped.
+/// A turn that a request has. Dropping it gives the next request its turn.
 #[derive(Debug)]
 pub struct Turn {
     _permit: Option<OwnedSemaphorePermit>,
@@ -46,7 +48,7 @@ impl Default for Turns {
 }
 
 impl Kind {
-    /// Waits for a turn. Turns are given in the order in which they were asked for.
+    /// Waits for the turn. Requests get it in the order in which they asked for it.
     pub async fn next(self) -> Turn {
         Turn {
             // The semaphore is never closed, so this is always a permit.
