@@ -3,7 +3,7 @@
 //! in whatever thread it happens. Half a switch would be worse than none. Only where a client's
 //! program is looked at, before any of it is kept, the program is refused and the process lives.
 
-use crate::output_file;
+use crate::{logging, output_file};
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::Write;
 use std::panic::PanicHookInfo;
@@ -21,6 +21,10 @@ pub fn install() {
         let contained = grpc_services::panic_is_contained();
         let text = report(panic, contained);
         let _ = std::io::stderr().write_all(text.as_bytes());
+        if !contained {
+            // What led to it comes before it in the log.
+            logging::finish();
+        }
         if let Some(path) = LOG_FILE.get()
             && let Ok(mut file) = output_file::append(path)
         {
@@ -29,7 +33,7 @@ pub fn install() {
         if contained {
             return;
         }
-        // Nothing that runs at an orderly end: it could wait for the thread
+        // Nothing else that runs at an orderly end: it could wait for the thread
         // that is here.
         // SAFETY: no pointers.
         unsafe { libc::_exit(STATUS) };

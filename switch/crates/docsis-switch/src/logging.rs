@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where events go that are not packets, and how many of them.
+//! Where events go that are not packets, and how many of them. A thread of its own writes the log
+//! file, because the threads that forward log, too, and must not wait for a disk.
 
 use crate::cli::LogLevel;
 use crate::output_file;
+use crate::spool::Spools;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::MakeWriter;
@@ -36,6 +39,22 @@ fn level_filter(level: LogLevel) -> LevelFilter {
         LogLevel::Warn => LevelFilter::WARN,
         LogLevel::Error => LevelFilter::ERROR,
         LogLevel::Off => LevelFilter::OFF,
+    }
+}
+
+/// How long the end of the process waits for the log file at most.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The thread that writes the log file.
+static FILE: Mutex<Option<Spools>> = Mutex::new(None);
+
+/// Waits until everything that was logged is in the log file, though not for a disk that hangs.
+/// Events after that are lost. Whoever ends the process calls this, in whatever state that is.
+pub fn finish() {
+    // The thread that panics may hold the lock.
+    let file = FILE.try_lock().ok().and_then(|mut file| file.take());
+    if let Some(file) = file {
+        file.close_within(PATIENCE);
     }
 }
 
@@ -85,10 +104,18 @@ pub fn start(file: Option<&Path>, level: Option<LogLevel>, console: bool) -> Res
     match file {
         None => Ok(start_on(std::io::stderr, level)),
         Some(path) => {
-            let file = output_file::create(path).map_err(|error| {
-                format!("log file {} cannot be written: {error}", path.display())
-            })?;
-            Ok(start_on(Mutex::new(file), level))
+            let name = format!("log file {}", path.display());
+            // To append, because a defect's report is appended, too.
+            let file = output_file::create(path)
+                .and_then(|_| output_file::append(path))
+                .map_err(|error| format!("{name} cannot be written: {error}"))?;
+            let mut spools = Spools::for_the_log();
+            let spool = spools.start(name, file)?;
+            let log = start_on(Arc::new(spool), level);
+            if let Ok(mut file) = FILE.lock() {
+                *file = Some(spools);
+            }
+            Ok(log)
         }
     }
 }
@@ -101,6 +128,9 @@ where
     let layer = fmt::layer()
         .with_writer(writer)
         .with_target(false)
+        // Of lines that find no room the file's thread tells at the end; to complain about each
+        // would take whoever forwards longer than the line.
+        .log_internal_errors(false)
         .with_ansi(false);
     // A second log in one process: the first stays.
     let _ = tracing_subscriber::registry()

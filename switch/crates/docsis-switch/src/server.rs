@@ -69,6 +69,7 @@ impl GrpcServer {
                 // Nobody could control the switch any more, nor see that.
                 error!("{error}");
                 eprintln!("docsis-switch: {error}; the switch has ended");
+                crate::logging::finish();
                 std::process::exit(1);
             }
         });

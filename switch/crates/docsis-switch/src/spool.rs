@@ -9,13 +9,15 @@ use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::{Builder, JoinHandle, Thread};
-use std::time::Duration;
-use tracing::{error, info, warn};
+use std::time::{Duration, Instant};
+use tracing::{Level, error, info, warn};
 
 /// Bytes that may wait for a disk.
 const ROOM: usize = 16 << 20;
 /// So many are written at once.
 const MUCH: usize = 1 << 20;
+/// How often a thread is looked at that is given a limited time to end.
+const LOOK: Duration = Duration::from_millis(2);
 /// Fewer are written after that time.
 const SOON: Duration = Duration::from_millis(100);
 
@@ -30,6 +32,9 @@ struct State {
     failed: Option<ErrorKind>,
 }
 
+/// Where a thread says at its end what came of a file.
+type Tell = fn(Level, &str);
+
 /// Takes what is to be written; each call's bytes whole, or not at all where too many wait, which is
 /// counted and told as [`ErrorKind::WouldBlock`].
 pub struct Spool {
@@ -39,7 +44,8 @@ pub struct Spool {
     room: usize,
 }
 
-impl Write for Spool {
+/// Several threads may write, each call's bytes in one piece.
+impl Write for &Spool {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut state = self.state.lock();
         if let Some(kind) = state.failed {
@@ -65,16 +71,48 @@ impl Write for Spool {
     }
 }
 
+impl Write for Spool {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        (&*self).write(bytes)
+    }
+
+    /// Does nothing: what waits is written soon.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 struct Writing {
     state: Arc<Lock<State>>,
     thread: JoinHandle<()>,
 }
 
 /// The threads that write files.
-#[derive(Default)]
-pub struct Spools(Vec<Writing>);
+pub struct Spools {
+    writing: Vec<Writing>,
+    tell: Tell,
+}
+
+impl Default for Spools {
+    /// No threads yet. They will log what came of their files.
+    fn default() -> Self {
+        Self {
+            writing: Vec::new(),
+            tell: log,
+        }
+    }
+}
 
 impl Spools {
+    /// No threads yet. One of them will write the log itself, so they say on standard error what
+    /// went wrong.
+    pub fn for_the_log() -> Self {
+        Self {
+            writing: Vec::new(),
+            tell: complain,
+        }
+    }
+
     /// Creates a file, and starts a thread that writes it; `name` is what it is, for messages.
     ///
     /// # Errors
@@ -104,36 +142,73 @@ impl Spools {
         room: usize,
     ) -> Result<Spool, String> {
         let state = Arc::new(Lock::new(State::default()));
-        let there = Arc::clone(&state);
+        let (there, tell) = (Arc::clone(&state), self.tell);
         let thread = Builder::new()
             .name("spool".into())
-            .spawn(move || write(&name, out, &there))
+            .spawn(move || write(&name, out, &there, tell))
             .map_err(|error| format!("no thread to write a file: {error}"))?;
         let spool = Spool {
             state: Arc::clone(&state),
             writer: thread.thread().clone(),
             room,
         };
-        self.0.push(Writing { state, thread });
+        self.writing.push(Writing { state, thread });
         Ok(spool)
     }
 
     /// Waits until all is written that was to be by now, and says what came of it.
     pub fn close(self) {
-        for Writing { state, .. } in &self.0 {
+        for Writing { state, .. } in &self.writing {
             state.lock().closed = true;
         }
-        for Writing { thread, .. } in self.0 {
+        for Writing { thread, .. } in self.writing {
             thread.thread().unpark();
             if thread.join().is_err() {
-                error!("a thread that writes a file has failed");
+                (self.tell)(Level::ERROR, "a thread that writes a file has failed");
             }
+        }
+    }
+
+    /// As [`Self::close`], but waits no longer than this, whatever the disk does. It may be called
+    /// in the middle of a panic.
+    pub fn close_within(self, patience: Duration) {
+        let end = Instant::now() + patience;
+        for Writing { state, thread } in &self.writing {
+            // The thread that panics may hold the lock.
+            while Instant::now() < end {
+                if let Some(mut state) = state.try_lock() {
+                    state.closed = true;
+                    break;
+                }
+                std::thread::park_timeout(LOOK);
+            }
+            thread.thread().unpark();
+        }
+        let is_open = || !self.writing.iter().all(|one| one.thread.is_finished());
+        while is_open() && Instant::now() < end {
+            std::thread::park_timeout(LOOK);
         }
     }
 }
 
+/// Logs what came of a file.
+fn log(level: Level, text: &str) {
+    match level {
+        Level::ERROR => error!("{text}"),
+        Level::WARN => warn!("{text}"),
+        _ => info!("{text}"),
+    }
+}
+
+/// Says on standard error what went wrong with a file.
+fn complain(level: Level, text: &str) {
+    if level <= Level::WARN {
+        let _ = writeln!(io::stderr(), "docsis-switch: {text}");
+    }
+}
+
 /// The thread.
-fn write(name: &str, mut out: impl Write, state: &Lock<State>) {
+fn write(name: &str, mut out: impl Write, state: &Lock<State>, tell: Tell) {
     // A switch may run under SCHED_RR as a whole: what forwards goes first.
     scheduling::ordinary();
     privileges::none();
@@ -166,17 +241,24 @@ fn write(name: &str, mut out: impl Write, state: &Lock<State>) {
         bytes.clear();
     }
     let refused = state.lock().refused;
-    match result {
-        Err(error) => error!(
-            "{name} is cut off after {written} bytes, as it cannot be written: {error}; the switch \
-             went on"
+    let (level, text) = match result {
+        Err(error) => (
+            Level::ERROR,
+            format!(
+                "{name} is cut off after {written} bytes, as it cannot be written: {error}; the \
+                 switch went on"
+            ),
         ),
-        Ok(()) if refused > 0 => warn!(
-            "{name} has {written} bytes and lacks {refused} parts: the disk did not keep up; the \
-             switch went on"
+        Ok(()) if refused > 0 => (
+            Level::WARN,
+            format!(
+                "{name} has {written} bytes and lacks {refused} parts: the disk did not keep up; \
+                 the switch went on"
+            ),
         ),
-        Ok(()) => info!("{name} has {written} bytes"),
-    }
+        Ok(()) => (Level::INFO, format!("{name} has {written} bytes")),
+    };
+    tell(level, &text);
 }
 
 #[cfg(test)]
@@ -252,6 +334,22 @@ mod tests {
         spools.close();
         assert_eq!(kept.lock().unwrap().len(), ROOM);
         assert!(spool.write_all(b"more").is_err());
+    }
+
+    #[test]
+    fn a_disk_that_hangs_is_not_waited_for() {
+        let (out, tell, kept) = slow();
+        let mut spools = Spools::for_the_log();
+        let spool = spools.start("it".into(), out).unwrap();
+        (&spool).write_all(b"first").unwrap();
+        spools.close_within(Duration::from_millis(20));
+        assert!(kept.lock().unwrap().is_empty());
+        // It goes on by itself when the disk does.
+        drop(tell);
+        while kept.lock().unwrap().is_empty() {
+            std::thread::yield_now();
+        }
+        assert_eq!(*kept.lock().unwrap(), b"first");
     }
 
     /// A disk without room.

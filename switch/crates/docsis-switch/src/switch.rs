@@ -7,7 +7,7 @@ use crate::control::{Command, Control};
 use crate::defect;
 use crate::device_thread::{self, Common, Scheduling, ToRecord, Wanted};
 use crate::link::LinkMonitor;
-use crate::logging;
+use crate::logging::{self, Log};
 use crate::port::Time;
 use crate::ports::Opening;
 use crate::privileges;
@@ -117,17 +117,29 @@ fn warn_of(args: &SwitchArgs, target: &TargetArgs) {
 /// One sentence: what is wrong, where, and what to do.
 pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
     args.check(target)?;
-    let log = logging::start(args.log_file.as_deref(), args.log_level, args.log_console)?;
-    if let Some(path) = &args.log_file {
-        defect::also_in(path.clone());
-    }
-    warn_of(args, target);
-    let tls = tls(args, target)?;
     // Before any thread is started, so that all of them leave signals to this one.
     let signals =
         Signals::block().map_err(|error| format!("signals cannot be received: {error}"))?;
     privileges::gain_no_more()
         .map_err(|error| format!("privileges cannot be given up: {error}"))?;
+    let log = logging::start(args.log_file.as_deref(), args.log_level, args.log_console)?;
+    if let Some(path) = &args.log_file {
+        defect::also_in(path.clone());
+    }
+    let result = run_logging(args, target, &signals, log);
+    logging::finish();
+    result
+}
+
+/// As [`run`], with the log begun.
+fn run_logging(
+    args: &SwitchArgs,
+    target: &TargetArgs,
+    signals: &Signals,
+    log: Log,
+) -> Result<(), String> {
+    warn_of(args, target);
+    let tls = tls(args, target)?;
     let clock = Clock::start();
     let load = LoadOptions {
         bmv2_quirks: args.bmv2_quirks,
@@ -271,7 +283,7 @@ pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
     if args.test_defect {
         defect::provoke();
     }
-    supervise(&signals, &ended, &mut links, &controls, &threads, args);
+    supervise(signals, &ended, &mut links, &controls, &threads, args);
     for thread in threads {
         let _ = thread.join();
     }
@@ -377,6 +389,7 @@ fn supervise(
         if let Some(signal) = signals.take() {
             if ending {
                 error!("a second signal: ending at once, without what is queued");
+                logging::finish();
                 std::process::exit(128 + signal);
             }
             ending = true;

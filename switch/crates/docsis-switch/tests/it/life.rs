@@ -300,7 +300,10 @@ fn draining_has_an_end() {
 #[test]
 fn a_second_signal_ends_it_at_once() {
     with_links(|| {
-        let (switch, _) = queued(1, 5, &["--log-console", "--drain-ms", "3600000"]);
+        let folder = Folder::new("signals");
+        let log = folder.file("log");
+        let log_file = log.to_str().unwrap();
+        let (switch, _) = queued(1, 5, &["--log-file", log_file, "--drain-ms", "3600000"]);
         switch.signal(libc::SIGINT);
         // It still answers while it drains.
         until("the drain", || {
@@ -309,7 +312,9 @@ fn a_second_signal_ends_it_at_once() {
         switch.signal(libc::SIGTERM);
         let (status, said) = switch.end();
         assert_eq!(status.code(), Some(128 + libc::SIGTERM), "{said}");
-        assert!(said.contains("second signal"), "{said}");
+        // The thread that writes the log has written its last line.
+        let logged = std::fs::read_to_string(&log).unwrap();
+        assert!(logged.contains("second signal"), "{logged}");
     });
 }
 
@@ -363,8 +368,19 @@ fn a_defect_ends_the_process_and_says_so() {
         "{said}"
     );
     let logged = std::fs::read_to_string(&log).unwrap();
-    assert!(
-        logged.contains("defect") && logged.contains("as asked for"),
-        "{logged}"
-    );
+    assert!(logged.contains("as asked for"), "{logged}");
+    // A thread of its own writes the log, and what came before is not lost with it.
+    let (before, defect) = (logged.find(" ready"), logged.find("defect:"));
+    assert!(before.is_some() && before < defect, "{logged}");
+}
+
+#[test]
+fn the_log_file_has_everything_up_to_the_end() {
+    let folder = Folder::new("log");
+    let log = folder.file("log");
+    let options = ["--no-p4", "--log-file", log.to_str().unwrap()];
+    let said = Switch::start(&options).stop();
+    assert_eq!(said, "");
+    let logged = std::fs::read_to_string(&log).unwrap();
+    assert!(logged.trim_end().ends_with("stopped"), "{logged}");
 }
