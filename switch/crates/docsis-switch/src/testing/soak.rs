@@ -163,8 +163,23 @@ impl Trouble {
                 } else {
                     FarEnd::down
                 };
-                world.far_end(port, away);
-                let told = now + random.below(3 * MS);
+                let next = world.far_end(port, |end| end.next_arrival());
+                let (at, late) = match next {
+                    // The thread has no processor when frames come, and the link vanishes before
+                    // it has received them.
+                    Some(next) if vanishes && random.below(2) == 0 => {
+                        (now.max(next), random.between(MS, 20 * MS))
+                    }
+                    _ => (now, 0),
+                };
+                let there = self.world.clone();
+                world.at(at, move |_| {
+                    if let Some(world) = there.upgrade() {
+                        world.stall(late);
+                        world.far_end(port, away);
+                    }
+                });
+                let told = at + late + random.below(3 * MS);
                 let back = told + random.between(MS, 800 * MS);
                 let control = self.control.clone();
                 world.at(told, move |_| control.send(Command::LinkDown { port }));

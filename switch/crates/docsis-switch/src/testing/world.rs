@@ -78,6 +78,11 @@ impl World {
         FakeClock(Arc::clone(self))
     }
 
+    /// Lets time go on, so that frames come in the meantime, while the thread gets no processor.
+    pub fn stall(&self, ns: u64) {
+        self.state().now += ns;
+    }
+
     /// Sets how late sleeps end from now on.
     pub fn set_oversleep(&self, oversleep: impl FnMut() -> u64 + Send + 'static) {
         self.state().oversleep = Box::new(oversleep);
