@@ -38,7 +38,11 @@ from docsis_experiments.stages.mininet.traffic.torrents import torrent
 from docsis_experiments.stages.mininet.traffic.torrents.client import Client
 from docsis_experiments.stages.mininet.traffic.torrents.peers import Peers
 from docsis_experiments.stages.mininet.traffic.torrents.session import Opened, TorrentError
-from docsis_experiments.stages.mininet.traffic.torrents.settings import SEGMENT, session_settings
+from docsis_experiments.stages.mininet.traffic.torrents.settings import (
+    SEGMENT,
+    session_settings,
+    tick_ms,
+)
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.session import Session
 
@@ -69,6 +73,16 @@ def test_a_session_has_utp_alone_and_asks_nobody() -> None:
     # pe_disabled of enc_policy.
     assert (settings["in_enc_policy"], settings["out_enc_policy"]) == (2, 2)
     assert settings["listen_system_port_fallback"] is False
+
+
+@given(rate=st.integers(16_000, 10**9))
+def test_a_limited_upload_is_paced_by_the_packet(rate: int) -> None:
+    tick = tick_ms(rate)
+    # 20 times a packet's share is a packet, as far as whole milliseconds allow.
+    assert tick == 1 or 20 * tick * rate <= 8000 * SEGMENT
+    assert tick == 50 or 20 * (tick + 1) * rate > 8000 * SEGMENT
+    settings = session_settings(25, [(HERE, 1)], 1, rate)
+    assert settings["tick_interval"] == tick
 
 
 def test_libtorrent_knows_every_setting() -> None:
@@ -104,9 +118,9 @@ def test_a_torrent_is_zeros_under_a_name() -> None:
 
 
 def test_files_are_read_as_they_were_written(tmp_path: Path) -> None:
-    one = torrents.Upload("a", ("10.0.0.1", 20_001), ("10.0.0.2", 5201), 8000, 0.5, None)
+    one = torrents.Upload("a", ("10.0.0.1", 20_001), ("10.0.0.2", 5201), 0.5, None)
     two = replace(one, name="b", peer=("10.0.0.3", 5202), end=9.0)
-    group = torrents.Uploads(25, 1 << 20, (one, two))
+    group = torrents.Uploads(25, 8000, 1 << 20, (one, two))
     torrents.write(group, tmp_path / "uploads.json")
     assert torrents.read(tmp_path / "uploads.json") == group
     assert group.of("10.0.0.1") == (one, two)
@@ -191,7 +205,7 @@ def test_a_client_has_one_port_and_a_peer_for_each_upload(tmp_path: Path) -> Non
     assert [node for node, _ in hosts.started] == ["server1", "server2", "cpe1", "cpe2"]
     group = torrents.read(tmp_path / "utp-bits.json")
     assert (group.target_ms, group.size) == (25, torrent.size_for(2_500_000, 15.0))
-    assert {one.rate for one in group.uploads} == {2_500_000}
+    assert group.rate == 2_500_000
     assert len({one.source for one in group.uploads}) == 2
     assert len({one.peer for one in group.uploads}) == 4
     assert all("7" in command for node, command in hosts.started if node.startswith("cpe"))
@@ -276,7 +290,7 @@ class FakeSession:
         return SimpleNamespace(total_payload_download=self.bytes)
 
 
-UPLOAD = torrents.Upload("a", (HERE, 20_001), (HERE, 5201), 0, 1.0, 5.0)
+UPLOAD = torrents.Upload("a", (HERE, 20_001), (HERE, 5201), 1.0, 5.0)
 
 
 def test_a_client_keeps_to_its_timetable() -> None:
@@ -358,14 +372,12 @@ def test_uploads_over_the_loopback_interface_keep_to_their_rate(tmp_path: Path) 
     rate = 100_000
     size = torrent.size_for(8 * rate, PATIENCE)
     ends: dict[str, Any] = {"size": size, "target_ms": 25}
-    theirs = Opened(
-        [(HERE, port) for port in ports], {HERE}, dict.fromkeys(names, 0), complete=False, **ends
-    )
-    ours = Opened([(HERE, own)], {HERE}, dict.fromkeys(names, rate), complete=True, **ends)
+    theirs = Opened([(HERE, port) for port in ports], {HERE}, names, complete=False, **ends)
+    ours = Opened([(HERE, own)], {HERE}, names, rate=8 * rate, complete=True, **ends)
     samples = io.StringIO()
     peers = Peers(theirs.session, theirs.handles, samples)
     uploads = [
-        torrents.Upload(name, (HERE, own), (HERE, port), 8 * rate, 0.0, None)
+        torrents.Upload(name, (HERE, own), (HERE, port), 0.0, None)
         for name, port in zip(names, ports, strict=True)
     ]
     begun = time.time()
@@ -397,9 +409,9 @@ def test_uploads_over_the_loopback_interface_keep_to_their_rate(tmp_path: Path) 
 def test_the_programs_upload_and_tell_when_there_is_nothing_left(tmp_path: Path) -> None:
     own, port = free_ports(2)
     piece = torrent.piece_length(1)
-    upload = torrents.Upload("bits", (HERE, own), (HERE, port), 0, 0.0, None)
+    upload = torrents.Upload("bits", (HERE, own), (HERE, port), 0.0, None)
     file, samples = tmp_path / "uploads.json", tmp_path / "received.csv"
-    torrents.write(torrents.Uploads(25, 2 * piece, (upload,)), file)
+    torrents.write(torrents.Uploads(25, 0, 2 * piece, (upload,)), file)
     resent = tmp_path / "resent.csv"
     peers = subprocess.Popen(
         torrents.receive_command(file, HERE, samples), stdout=sys.stderr, stderr=subprocess.PIPE

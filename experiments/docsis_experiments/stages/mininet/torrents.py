@@ -145,13 +145,13 @@ class TorrentTraffic:
         flow = group[0].flow
         return torrents.Uploads(
             target_ms=flow.ledbat_target_ns // _MILLISECOND,
+            rate=flow.rate,
             size=size_for(flow.rate or self._fastest, self._seconds),
             uploads=tuple(
                 torrents.Upload(
                     name=planned.flow.name,
                     source=(planned.flow.source, ports[planned.source]),
                     peer=(planned.flow.destination, planned.flow.port),
-                    rate=planned.flow.rate,
                     start=planned.flow.start,
                     end=planned.flow.end,
                 )

@@ -32,7 +32,6 @@ class Upload:
         name: Column of the samples, and the torrent's name.
         source: Where its client is.
         peer: Where its peer is.
-        rate: bit/s that it uploads at the most; 0 for no such limit.
         start: Seconds of the run's timetable at which it begins.
         end: Seconds at which it ends; None for never.
     """
@@ -40,7 +39,6 @@ class Upload:
     name: str
     source: Endpoint
     peer: Endpoint
-    rate: int
     start: float
     end: float | None
 
@@ -51,11 +49,13 @@ class Uploads:
 
     Attributes:
         target_ms: Queueing delay that uTP keeps to.
+        rate: bit/s that each uploads at the most; 0 for no such limit.
         size: Bytes of each torrent.
         uploads: All of the group.
     """
 
     target_ms: int
+    rate: int
     size: int
     uploads: tuple[Upload, ...]
 
@@ -98,7 +98,7 @@ def read(path: Path) -> Uploads:
         Upload(source=_endpoint(one.pop("source")), peer=_endpoint(one.pop("peer")), **one)
         for one in data["uploads"]
     )
-    return Uploads(data["target_ms"], data["size"], tuple(uploads))
+    return Uploads(data["target_ms"], data["rate"], data["size"], tuple(uploads))
 
 
 def _endpoint(data: Sequence[Any]) -> Endpoint:

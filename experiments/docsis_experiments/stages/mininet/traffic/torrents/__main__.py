@@ -42,7 +42,8 @@ def send(group: Uploads, address: str, origin_ns: int, retransmitted: Path) -> N
     opened = Opened(
         sorted({one.source for one in uploads}),
         {one.peer[0] for one in uploads},
-        {one.name: one.rate // 8 for one in uploads},
+        [one.name for one in uploads],
+        rate=group.rate,
         size=group.size,
         target_ms=group.target_ms,
         complete=True,
@@ -61,7 +62,7 @@ def receive(group: Uploads, address: str, samples: Path) -> None:
     opened = Opened(
         [one.peer for one in uploads],
         {one.source[0] for one in uploads},
-        {one.name: 0 for one in uploads},
+        [one.name for one in uploads],
         size=group.size,
         target_ms=group.target_ms,
         complete=False,

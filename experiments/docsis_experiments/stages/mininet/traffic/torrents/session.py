@@ -131,7 +131,8 @@ class Opened:
     Args:
         listen: Addresses and ports that it binds.
         others: Addresses that may speak with it.
-        torrents: Bytes a second that each uploads at the most, by name; 0 for no limit.
+        names: Names of the torrents.
+        rate: bit/s that each uploads at the most; 0 for no limit.
         size: Bytes of each torrent.
         target_ms: Queueing delay that uTP keeps to.
         complete: It has all of their data, instead of nothing.
@@ -145,8 +146,9 @@ class Opened:
         self,
         listen: Sequence[Endpoint],
         others: Iterable[str],
-        torrents: Mapping[str, int],
+        names: Sequence[str],
         *,
+        rate: int = 0,
         size: int,
         target_ms: int,
         complete: bool,
@@ -157,7 +159,7 @@ class Opened:
         # It reads and writes in the session's own thread, and has no cache: the data are no disk's.
         params.disk_io_constructor = "posix_disk_io_constructor"
         params.settings = {
-            **session_settings(target_ms, listen, len(torrents)),
+            **session_settings(target_ms, listen, len(names), rate),
             "alert_mask": int(
                 category.error_notification
                 | category.status_notification
@@ -168,8 +170,7 @@ class Opened:
         self.session: Alerts = (session := lt.session(params))
         session.set_ip_filter(_only(others))
         self.handles: Mapping[str, Handle] = {
-            name: session.add_torrent(_added(name, size, limit, complete))
-            for name, limit in torrents.items()
+            name: session.add_torrent(_added(name, size, rate // 8, complete)) for name in names
         }
         self._wait_until_bound(len(listen))
 

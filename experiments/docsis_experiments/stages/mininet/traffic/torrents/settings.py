@@ -20,17 +20,39 @@ Settings = dict[str, str | int | bool]
 _DISABLED: Final = 2
 """`pe_disabled` of `enc_policy`."""
 _NO_LIMIT: Final = -1
+_TICKS: Final = 20
+"""How often a limited upload that wants to send is passed over, while it gathers its share."""
+_LONGEST_TICK: Final = 50
 _LONG: Final = 3600
 """Seconds, in place of time limits of a slow peer: a block of 16 KiB may take long."""
 
 
-def session_settings(target_ms: int, listen: Iterable[Endpoint], uploads: int) -> Settings:
+def tick_ms(rate: int) -> int:
+    """Milliseconds between two times that a session hands out what limited uploads may send.
+
+    An upload waits for up to 20 such times and then sends what it got. With libtorrent's own 500
+    ms each would send seconds of its rate at once, and all of a session together. In the times of
+    this function it gets about a full packet: the upload is paced as an application that sends a
+    segment at a time.
+
+    Args:
+        rate: bit/s of an upload; 0 for no limit.
+    """
+    if not rate:
+        return _LONGEST_TICK
+    return max(1, min(_LONGEST_TICK, SEGMENT * 8000 // (_TICKS * rate)))
+
+
+def session_settings(
+    target_ms: int, listen: Iterable[Endpoint], uploads: int, rate: int = 0
+) -> Settings:
     """The settings of a session.
 
     Args:
         target_ms: Queueing delay that uTP keeps to, milliseconds.
         listen: Addresses and ports that it binds, and no others.
         uploads: How many it has, and so connections.
+        rate: bit/s of each at the most; 0 for no limit.
     """
     return {
         "listen_interfaces": ",".join(f"{address}:{port}" for address, port in listen),
@@ -41,6 +63,7 @@ def session_settings(target_ms: int, listen: Iterable[Endpoint], uploads: int) -
         **_UTP_ALONE,
         **_NOBODY_ELSE,
         **_UNHINDERED,
+        "tick_interval": tick_ms(rate),
         "connections_limit": 2 * uploads,
         "active_limit": 2 * uploads,
         "alert_queue_size": 100 * (uploads + 10),
@@ -81,9 +104,6 @@ _NOBODY_ELSE: Final[Settings] = {
 }
 
 _UNHINDERED: Final[Settings] = {
-    # Milliseconds between two times that limited uploads get what they may send; 500 would make
-    # bursts.
-    "tick_interval": 20,
     # Limits are of payload, as the description's are.
     "rate_limit_ip_overhead": False,
     "unchoke_slots_limit": _NO_LIMIT,
