@@ -248,3 +248,16 @@ def test_a_tick_that_is_late_because_of_a_change_is_made_up_for() -> None:
     found, _ = after.update(readings(6, enqueued_bytes=[0, 100_000]), 6)
     assert found.drop_prob[1] == expected.drop_prob[0] > 0
     assert found.drop_prob[0] == 0
+
+
+def test_one_that_has_just_come_is_not_given_the_past_of_another() -> None:
+    """Whatever others read before, all ticks that were missed see what it reads now."""
+    flows = [flow(1, DocsisPie()), flow(2, DocsisPie())]
+    law, alone = DeviceLaw(flows[:1]), DeviceLaw(flows[1:])
+    law.update(readings(1, enqueued_bytes=[0]), 1)
+    for tick in range(2, 7):
+        expected, _ = alone.update(readings(tick, enqueued_bytes=[400_000]), tick)
+    after = DeviceLaw([flows[1], flows[0]])
+    after.follow(law)
+    found, _ = after.update(readings(6, enqueued_bytes=[400_000, 0]), 6)
+    assert found.drop_prob[0] == expected.drop_prob[0] > 0
