@@ -4,6 +4,7 @@
 mod common;
 
 mod answered;
+mod configuration;
 mod files;
 mod hostile;
 mod life;
