@@ -13,6 +13,7 @@ import numpy.typing as npt
 from docsis_control.law.service_flows import Observation
 from docsis_control.numbers import SERVICE_FLOWS
 from docsis_control.own_files import created
+from docsis_control.priority import lower_thread
 from docsis_control.record_files import write_samples, write_ticks
 from docsis_control.record_ring import Records, Ring
 
@@ -174,7 +175,11 @@ def save(records: Mapping[str, DeviceRecord], folder: Path) -> None:
 
     stats.json holds the fields of `ControllerStats` over all devices, and under
     `devices` those of each, with how its state was reached.
+
+    The thread that calls this goes behind switches from then on, since nothing is controlled any
+    more and writing takes long.
     """
+    lower_thread()
     folder.mkdir(parents=True, exist_ok=True)
     looped = {name: record for name, record in records.items() if record.updates}
     for name, record in looped.items():

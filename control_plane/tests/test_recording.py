@@ -4,6 +4,8 @@
 import csv
 import io
 import math
+import os
+import threading
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from hypothesis import strategies as st
 from docsis_control.law.docsis_pie import Status
 from docsis_control.law.service_flows import Decision, Observation
 from docsis_control.record_ring import Ring
-from docsis_control.recording import DeviceRecord
+from docsis_control.recording import DeviceRecord, save
 
 Row = tuple[int, float, float, float, float, int, Status]
 
@@ -149,3 +151,26 @@ def test_writing_a_large_record_takes_no_copy_of_it(tmp_path: Path) -> None:
     tracemalloc.stop()
     assert kept > 5_000_000
     assert peak < kept / 2
+
+
+def test_files_are_written_behind_the_switches(tmp_path: Path) -> None:
+    """A controller that ends writes its record with a lower real-time priority than before."""
+    permitted: list[bool] = []
+    found: list[int] = []
+
+    def end() -> None:
+        try:
+            os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(6))
+        except OSError:
+            return
+        permitted.append(True)
+        save({"cm": DeviceRecord([1])}, tmp_path)
+        found.append(os.sched_getparam(0).sched_priority)
+
+    thread = threading.Thread(target=end)
+    thread.start()
+    thread.join()
+    if not permitted:
+        pytest.skip("this machine permits no real-time priority")
+    assert (tmp_path / "stats.json").exists()
+    assert 0 < found[0] < 6
