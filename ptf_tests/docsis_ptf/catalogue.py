@@ -27,6 +27,7 @@ class Test:
         about: The first line of its docstring.
         needs: Abilities that it asks of a target beyond forwarding.
         long: Whether it takes long.
+        comparisons: Statistical comparisons that it makes (statistics.py).
     """
 
     # Not a test case, whatever its name suggests to a test loader.
@@ -37,6 +38,7 @@ class Test:
     about: str
     needs: tuple[str, ...]
     long: bool
+    comparisons: int = 0
 
     @property
     def key(self) -> str:
@@ -63,7 +65,8 @@ def load(folder: Path = SUITE) -> tuple[Test, ...]:
             ):
                 needs, long = getattr(value, "needs", ()), bool(getattr(value, "long", False))
                 about = (value.__doc__ or "").partition("\n")[0]
-                found.append(Test(path.stem, name, about, tuple(needs), long))
+                compared = int(getattr(value, "comparisons", 0))
+                found.append(Test(path.stem, name, about, tuple(needs), long, compared))
     return tuple(found)
 
 

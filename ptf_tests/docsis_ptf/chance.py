@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The statistics of independent decisions: counts, runs, and how far chance takes them."""
+"""The statistics of independent decisions, and of drops that are spread evenly."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from docsis_ptf.renewal import NORMAL_QUANTILE, ONE
+from docsis_ptf.renewal import ONE
+from docsis_ptf.statistics import Discrete
 
-# A side of the two-sided 99.9% that NORMAL_QUANTILE stands for.
-BEYOND: Final = 0.0005
 # Beyond it a run has a probability that no sample notices.
-TAIL: Final = 1e-9
+TAIL: Final = 1e-15
 
 
 def q4_28(probability: float) -> int:
@@ -23,20 +22,11 @@ def q4_28(probability: float) -> int:
     return math.floor(probability * ONE)
 
 
-def binomial_error(probability: float, trials: int) -> float:
-    """Returns how far a count may be from its expectation."""
-    return NORMAL_QUANTILE * math.sqrt(trials * probability * (1 - probability))
-
-
-def variance_bounds(samples: int) -> tuple[float, float]:
-    """Returns how far a sample's variance may be from the true one, as factors of that.
-
-    For a variable that is about normal: chi-square's quantiles after Wilson and Hilferty.
-    """
-    freedom = samples - 1
-    spread = 2 / (9 * freedom)
-    low, high = (1 - spread + sign * NORMAL_QUANTILE * math.sqrt(spread) for sign in (-1, 1))
-    return max(low, 0.0) ** 3, high**3
+def binomial(trials: int, probability: float) -> Discrete:
+    """The number of events among independent trials, as a variable."""
+    chances = np.array([math.comb(trials, n) for n in range(trials + 1)], dtype=object)
+    odds = [probability**n * (1 - probability) ** (trials - n) for n in range(trials + 1)]
+    return Discrete(np.arange(trials + 1, dtype=np.int64), np.array(odds) * chances)
 
 
 @dataclass(frozen=True)
@@ -64,20 +54,6 @@ class Geometric:
     def deviation(self) -> float:
         """Standard deviation of one distance, in frames."""
         return math.sqrt(1 - self.drop) / self.drop
-
-
-def most_of(probability: float, trials: int) -> int:
-    """Returns how many independent, rare events there may be: more only once in 2000 samples.
-
-    Exact: the binomial's distribution, summed up.
-    """
-    chance = (1 - probability) ** trials
-    reached, count = chance, 0
-    while 1 - reached > BEYOND:
-        chance *= (trials - count) / (count + 1) * probability / (1 - probability)
-        count += 1
-        reached += chance
-    return count
 
 
 @dataclass(frozen=True)

@@ -63,26 +63,26 @@ class CodelLawTest(PairTest):
     Frames are held in the books, so that there is always something queued.
 
     Attributes:
-        control: The control that has the tables and the registers.
+        codel: The control that has the tables and the registers.
     """
 
     needs: ClassVar[tuple[str, ...]] = ("registers",)
-    control: ClassVar[str]
+    codel: ClassVar[str]
 
     def codel_flow(self, interval: int) -> int:
         """A service flow with this interval, microseconds."""
         index = self.managed_flow(HELD)
-        self.insert(codel_tables.parameters(self.control, index, 0, interval))
+        self.insert(codel_tables.parameters(self.codel, index, 0, interval))
         return index
 
     def force(self, index: int, **values: int) -> None:
         """Sets the state, all at one moment where the target's writes are."""
-        cells = [(f"{self.control}.{name}_", index, value) for name, value in values.items()]
+        cells = [(f"{self.codel}.{name}_", index, value) for name, value in values.items()]
         self.client.set_registers(cells)
 
     def told(self, index: int, *names: str) -> list[int]:
         """The state, all of one moment where the target's reads are."""
-        return self.client.registers([(f"{self.control}.{name}_", index) for name in names])
+        return self.client.registers([(f"{self.codel}.{name}_", index) for name in names])
 
     def assert_step(self, found: float, interval: int, count: int) -> None:
         """A time between drops is the law's, rounded down to a microsecond."""

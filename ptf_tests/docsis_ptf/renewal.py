@@ -12,34 +12,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+
+from docsis_ptf.statistics import Discrete
 
 ONE: Final = 1 << 28  # 1.0 in Q4.28
 PROB_LOW: Final = round(0.85 * ONE)
 PROB_HIGH: Final = round(8.5 * ONE)
 MEAN_PKTSIZE: Final = 1024  # bytes
 DROP_PROB_MAX: Final = math.floor(13.6 * ONE)
-
-# Two-sided 99.9%: the normal quantile, and Kolmogorov's for the distance of an
-# empirical distribution (conservative for a discrete one).
-CONFIDENCE: Final = "99.9%"
-NORMAL_QUANTILE: Final = 3.2905
-KOLMOGOROV_QUANTILE: Final = 1.9495
-
-
-class Distribution(Protocol):
-    """A discrete variable's values, rising, and their probabilities; shape (values,) each."""
-
-    @property
-    def distance(self) -> npt.NDArray[np.int64]:
-        """The values."""
-
-    @property
-    def probability(self) -> npt.NDArray[np.float64]:
-        """The probability of each value."""
 
 
 def p1_of(drop_prob: int, size: int) -> int:
@@ -96,6 +80,40 @@ class Renewal:
         """Effective drop rate; 0.541 p for small p."""
         return 1 / self.mean
 
+    def _within(self, frames: int) -> npt.NDArray[np.float64]:
+        """The probability of each distance 0 ... `frames`."""
+        found = np.zeros(frames + 1)
+        inside = self.distance <= frames
+        found[self.distance[inside]] = self.probability[inside]
+        return found
+
+    def drops_behind(self, frames: int) -> Discrete:
+        """The number of drops among the `frames` frames behind a drop.
+
+        At least k if k distances have a sum of no more than that. Windows that begin with a drop
+        are independent of each other, which those at fixed places are not.
+        """
+        one, reached = self._within(frames), [1.0]
+        sums = np.zeros(frames + 1)
+        sums[0] = 1.0
+        while len(reached) <= frames // self.shortest:
+            sums = np.convolve(sums, one)[: frames + 1]
+            reached.append(float(sums.sum()))
+        chances = np.array(reached) - np.array([*reached[1:], 0.0])
+        return Discrete(np.arange(len(chances), dtype=np.int64), chances)
+
+    def window(self, frames: int) -> Discrete:
+        """The frames from a drop to the first one that is more than `frames` behind it."""
+        one, drops = self._within(frames), np.zeros(frames + 1)
+        # The probability of a drop at each frame, whichever it is.
+        drops[0] = 1.0
+        for at in range(1, frames + 1):
+            drops[at] = drops[:at] @ one[at:0:-1]
+        distance = np.zeros(self.longest + 1)
+        distance[self.distance] = self.probability
+        behind = np.convolve(drops, distance)[frames + 1 :]
+        return Discrete(np.arange(frames + 1, frames + 1 + len(behind), dtype=np.int64), behind)
+
     def drops_in(self, frames: int) -> npt.NDArray[np.float64]:
         """Probability of 0, 1, ... drops among so many frames, wherever they begin.
 
@@ -121,10 +139,3 @@ class Renewal:
 def distances(dropped: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Distances between consecutive drops, from the dropped frames' positions."""
     return np.diff(dropped)
-
-
-def kolmogorov_distance(sample: npt.NDArray[np.int64], model: Distribution) -> float:
-    """Largest distance between the sample's distribution function and the model's."""
-    expected = np.cumsum(model.probability)
-    observed = np.searchsorted(np.sort(sample), model.distance, side="right") / len(sample)
-    return float(np.abs(observed - expected).max())

@@ -22,7 +22,10 @@ class RenewalTest(AqmTest):
     def observe(
         self, drop_prob: int, size: int, frames: int
     ) -> tuple[Renewal, npt.NDArray[np.int64]]:
-        """Sends `frames`; returns the model and the distances between the drops."""
+        """Sends `frames`; returns the model and the distances between the drops.
+
+        No distance is shorter than the shortest possible one, or longer than the longest.
+        """
         index = self.aqm_flow(buffer_size=LARGE_BUFFER)
         self.control(index, ACTIVE, drop_prob=drop_prob, qdelay_old=SLOW_US)
         before = self.fates(index)
@@ -30,4 +33,7 @@ class RenewalTest(AqmTest):
         dropped = self.dropped(arrivals, frames)
         self.expect_fates(index, before, forwarded=len(arrivals), aqm=len(dropped))
         # Before the first frame accu_prob is 0, as after a drop.
-        return Renewal(p1_of(drop_prob, size)), distances(np.insert(dropped, 0, -1))
+        model, found = Renewal(p1_of(drop_prob, size)), distances(np.insert(dropped, 0, -1))
+        self.assertGreaterEqual(int(found.min(initial=model.shortest)), model.shortest)
+        self.assertLessEqual(int(found.max(initial=model.longest)), model.longest)
+        return model, found

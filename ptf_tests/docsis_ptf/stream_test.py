@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import ptf
 
+from docsis_ptf.comparing import ComparingTest
 from docsis_ptf.docsis_test import NETWORK_MAC, UNKNOWN_MAC, DocsisTest, Fates
 from docsis_ptf.entities import Group
 from docsis_ptf.frames import Stream
@@ -24,7 +25,7 @@ HOLD_FRAME: Final = 1000  # bytes with FCS
 _stream_ids = itertools.count(1)
 
 
-class StreamTest(DocsisTest):
+class StreamTest(ComparingTest, DocsisTest):
     """Frames by the thousand, none of them lost unnoticed."""
 
     def setUp(self) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from docsis_ptf import red_test
-from docsis_ptf.chance import Evenly, most_of, q4_28
+from docsis_ptf.chance import Evenly, q4_28
 from docsis_ptf.manager_test import SOME
 from docsis_ptf.red_test import AT_ONCE, HELD
 from docsis_ptf.renewal import ONE, distances
@@ -64,6 +64,8 @@ class Thresholds(red_test.RedTest):
 class Spread(red_test.RedTest):
     """count spreads the drops: the distance is uniform over 1 ... 1 / pb - 1."""
 
+    comparisons = 6
+
     def cases(self) -> Iterable[dict[str, Any]]:
         return [{"maxp": 0.1, "longest": 19}, {"maxp": 0.5, "longest": 3}]
 
@@ -80,16 +82,13 @@ class Spread(red_test.RedTest):
         share = average * ((1 << 32) // (thresholds[1] - thresholds[0]))
         model = Evenly((share * q4_28(maxp) >> 32) / ONE)
         self.assertEqual(len(model.distance), longest + 1, "of a pb rounded down")
-        dropped = self.lost(index, self.params.frames // 5)
-        found = distances(dropped)
-        self.assert_distances(found, model)
+        frames = self.params.frames // 5
+        found = self.first_samples(distances(self.lost(index, frames)), model, frames)
+        self.assert_sum(found, model, "distances between drops")
+        self.assert_distribution(found, model)
         # No distance beyond the one that is certain, and that one as rarely as rounding leaves it.
         self.assertLessEqual(int(found.max()), longest + 1)
-        self.assertLessEqual(
-            int((found > longest).sum()),
-            most_of(float(model.probability[-1]), len(found)),
-            f"distances of {longest + 1} among {len(found)}",
-        )
+        self.assert_share(int((found > longest).sum()), len(found), float(model.probability[-1]))
 
 
 class SilentController(red_test.RedTest):

@@ -11,7 +11,7 @@ import numpy as np
 from docsis_control.queue_managers.names import QueueManager
 from docsis_ptf import manager_test
 from docsis_ptf.aqm_test import LATENCY_TARGET_US, SLOW_US
-from docsis_ptf.chance import Geometric, q4_28, variance_bounds
+from docsis_ptf.chance import Geometric, binomial, q4_28
 from docsis_ptf.manager_test import SOME
 from docsis_ptf.renewal import DROP_PROB_MAX, ONE, distances
 
@@ -20,36 +20,41 @@ DQ_THRESHOLD: Final = 16_384
 """Bytes, RFC 8033, appendix B."""
 WINDOW: Final = 1000
 """Frames of 000's figures 8 and 10."""
+FEWEST_FRAMES: Final = 45_000
+"""Frames that have windows enough to tell their spread."""
 
 
 class RunLengths(manager_test.ManagerTest):
     """Bernoulli's drops at 0.01 (000, figures 7 and 8): mean run 100, most often 1, spread 9.9."""
 
     manager = QueueManager.PIE
+    comparisons = 6
 
     def cases(self) -> Iterable[dict[str, Any]]:
         return [{"size": 64}, {"size": 1500}]
 
     def doRunTest(self, size: int) -> None:
-        model, frames = Geometric(0.01), self.params.frames // WINDOW * WINDOW
+        model = Geometric(0.01)
+        frames = max(self.params.frames, FEWEST_FRAMES) // WINDOW * WINDOW
         index = self.managed_flow()
         self.control(index, drop_prob=q4_28(model.drop), qdelay_old=SLOW_US)
         dropped = self.lost(index, frames, size)
-        found = distances(np.insert(dropped, 0, -1))
-        self.assert_distances(found, model)
         # Not a run of DOCSIS-PIE's is shorter than 85 frames.
-        first, second = (int(((found > a) & (found <= a + 50)).sum()) for a in (0, 50))
-        self.assertGreater(first, second, "the shorter the more frequent")
+        some = self.first_samples(distances(np.insert(dropped, 0, -1)), model, frames)
+        self.assert_sum(some, model, "distances between drops")
+        self.assert_distribution(some, model)
+        # The spread of the drops in a window, around the 10 that it has on average.
         counts = np.bincount(dropped // WINDOW, minlength=frames // WINDOW)
-        low, high = variance_bounds(len(counts))
-        spread = float(counts.var(ddof=1)) / (WINDOW * model.drop * (1 - model.drop))
-        self.assertTrue(low <= spread <= high, f"{spread:.2f} of the binomial's: {low}, {high}")
+        mean = round(WINDOW * model.drop)
+        squares = binomial(WINDOW, model.drop).squared(mean)
+        self.assert_sum((counts - mean) ** 2, squares, "squared distances from the mean")
 
 
 class Rates(manager_test.ManagerTest):
     """The share that is dropped is drop_prob, whatever the frame's length."""
 
     manager = QueueManager.PIE
+    comparisons = 4
 
     def cases(self) -> Iterable[dict[str, Any]]:
         return [
@@ -61,7 +66,7 @@ class Rates(manager_test.ManagerTest):
         frames = self.params.frames // 5
         index = self.managed_flow()
         self.control(index, drop_prob=q4_28(probability), qdelay_old=SLOW_US)
-        self.assert_rate(len(self.lost(index, frames, size)), frames, probability)
+        self.assert_share(len(self.lost(index, frames, size)), frames, probability)
 
 
 class Certain(manager_test.ManagerTest):
@@ -87,7 +92,8 @@ class SuppressedByDelay(manager_test.ManagerTest):
     """No drop while qdelay_old is below half of QDELAY_REF and drop_prob below 0.2."""
 
     manager = QueueManager.PIE
-    FRAMES: ClassVar[int] = 200  # 0.8 ** 200: never all forwarded by chance
+    comparisons = 2
+    FRAMES: ClassVar[int] = 200
 
     def cases(self) -> Iterable[dict[str, Any]]:
         half = LATENCY_TARGET_US // 2
@@ -101,7 +107,11 @@ class SuppressedByDelay(manager_test.ManagerTest):
     def doRunTest(self, qdelay_old: int, drop_prob: int, suppressed: bool) -> None:
         index = self.managed_flow()
         self.control(index, drop_prob=drop_prob, qdelay_old=qdelay_old)
-        self.assertEqual(len(self.lost(index, self.FRAMES)) == 0, suppressed)
+        dropped = len(self.lost(index, self.FRAMES))
+        if suppressed:
+            self.assertEqual(dropped, 0)
+        else:
+            self.assert_share(dropped, self.FRAMES, drop_prob / ONE)
 
 
 class SuppressedByShortQueue(manager_test.ManagerTest):

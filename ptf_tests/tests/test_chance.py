@@ -1,21 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The models of independent and of evenly spread drops, and of drops in a window."""
 
-import math
-
 import numpy as np
 import pytest
 
-from docsis_ptf.chance import (
-    BEYOND,
-    Evenly,
-    Geometric,
-    Uniform,
-    binomial_error,
-    most_of,
-    q4_28,
-    variance_bounds,
-)
+from docsis_ptf.chance import Evenly, Geometric, Uniform, binomial, q4_28
 from docsis_ptf.renewal import ONE, PROB_HIGH, PROB_LOW, Renewal
 
 
@@ -39,22 +28,6 @@ def test_the_law_of_red_is_uniform_and_what_rounding_leaves() -> None:
     assert rounded.deviation == pytest.approx(uniform.deviation, rel=1e-3)
 
 
-@pytest.mark.parametrize(("probability", "trials"), [(1e-5, 2000), (0.01, 100), (0.3, 10), (0, 9)])
-def test_rare_events_go_beyond_their_bound_once_in_two_thousand(
-    probability: float, trials: int
-) -> None:
-    bound = most_of(probability, trials)
-
-    def beyond(count: int) -> float:
-        return 1 - sum(
-            math.comb(trials, n) * probability**n * (1 - probability) ** (trials - n)
-            for n in range(count + 1)
-        )
-
-    assert beyond(bound) <= BEYOND
-    assert bound == 0 or beyond(bound - 1) > BEYOND
-
-
 def test_reds_distances_are_uniform() -> None:
     """pb / (1 - count pb) with count from 1 on: each of 1 ... 1 / pb - 1 as probable."""
     pb, left, found = 0.05, 1.0, []
@@ -65,15 +38,14 @@ def test_reds_distances_are_uniform() -> None:
     assert found == pytest.approx(list(Uniform(19).probability))
 
 
-def test_chance_goes_beyond_the_bounds_once_in_a_thousand() -> None:
-    generator = np.random.default_rng(1)
-    counts = generator.binomial(1000, 0.1, 100_000)
-    outside = int((abs(counts - 100) > binomial_error(0.1, 1000)).sum())
-    assert 50 <= outside <= 200
-    low, high = variance_bounds(100)
-    spreads = generator.normal(size=(50_000, 100)).var(axis=1, ddof=1)
-    outside = int(((spreads < low) | (spreads > high)).sum())
-    assert 20 <= outside <= 100
+def test_a_count_as_a_variable() -> None:
+    model = binomial(1000, 0.01)
+    assert model.probability.sum() == pytest.approx(1)
+    mean = float((model.distance * model.probability).sum())
+    assert mean == pytest.approx(10)
+    squares = model.squared(10)
+    spread = float((squares.distance * squares.probability).sum())
+    assert spread == pytest.approx(9.9)
     assert q4_28(0.5) == ONE // 2
 
 
@@ -92,3 +64,23 @@ def test_drops_in_a_window_are_those_of_the_algorithm() -> None:
     # 3.3 deviations of a share of 0.3.
     assert abs(found - expected).max() < 0.034
     assert float((np.arange(len(expected)) * expected).sum()) == pytest.approx(5.41, abs=0.01)
+
+
+def test_drops_behind_a_drop_are_those_of_the_algorithm() -> None:
+    """Windows that begin with a drop, against RFC 8034's accumulation played out."""
+    window, p1 = 1000, ONE // 100
+    model = Renewal(p1)
+    draw = np.random.default_rng(2).choice
+    found = draw(model.distance, size=(4000, window // model.shortest + 1), p=model.probability)
+    at = found.cumsum(axis=1)
+    counts = (at <= window).sum(axis=1)
+    expected = model.drops_behind(window)
+    shares = np.bincount(counts, minlength=len(expected.distance)) / len(counts)
+    assert expected.probability.sum() == pytest.approx(1)
+    # 3.3 deviations of a share of 0.3, of 4000.
+    assert abs(shares - expected.probability).max() < 0.024
+    lengths = np.where(at > window, at, 10**9).min(axis=1)
+    model_of_lengths = model.window(window)
+    assert model_of_lengths.probability.sum() == pytest.approx(1)
+    mean = float((model_of_lengths.distance * model_of_lengths.probability).sum())
+    assert lengths.mean() == pytest.approx(mean, abs=3.3 * lengths.std() / 4000**0.5)

@@ -6,17 +6,17 @@ import math
 import numpy as np
 import pytest
 
+from docsis_ptf import statistics
 from docsis_ptf.renewal import (
-    KOLMOGOROV_QUANTILE,
     ONE,
     PROB_HIGH,
     PROB_LOW,
     Renewal,
     distances,
     drop_prob_for,
-    kolmogorov_distance,
     p1_of,
 )
+from docsis_ptf.statistics import kolmogorov_distance
 
 
 def play(p1: int, frames: int, generator: np.random.Generator) -> np.ndarray:
@@ -55,7 +55,7 @@ def test_algorithm_has_the_models_distribution(p: float) -> None:
     found = distances(np.insert(dropped, 0, -1))
     assert found.min() >= model.shortest
     assert found.max() <= model.longest
-    assert kolmogorov_distance(found, model) < KOLMOGOROV_QUANTILE / math.sqrt(len(found))
+    assert kolmogorov_distance(found, model) < statistics.kolmogorov(len(found))
 
 
 def test_plain_random_drops_are_told_apart() -> None:
@@ -63,4 +63,4 @@ def test_plain_random_drops_are_told_apart() -> None:
     dropped = np.flatnonzero(generator.random(20_000) < 0.1)
     model = Renewal(ONE // 10)
     found = distances(dropped)
-    assert kolmogorov_distance(found, model) > KOLMOGOROV_QUANTILE / math.sqrt(len(found))
+    assert kolmogorov_distance(found, model) > statistics.kolmogorov(len(found))
