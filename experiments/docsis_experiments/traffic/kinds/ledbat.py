@@ -51,7 +51,7 @@ class Ledbat(Group):
     round_trip: RoundTrips | None = Field(
         default=None,
         description="Each flow has one of these, which the run's seed draws uniformly, its "
-        "server's own included; the server's own unless given.",
+        "server's own included; the server's own unless given. In virtual time alone.",
     )
 
     @field_validator("target")
