@@ -31,3 +31,20 @@ def worst_excess(
     sent = np.cumsum(length)
     window_start = np.minimum.accumulate(sent - length - earned)
     return float((sent - earned - window_start).max()) - depth
+
+
+def worst_lack(
+    time_ns: npt.NDArray[np.int64], length: npt.NDArray[np.int64], rate: int, depth: int
+) -> float:
+    """Bytes by which the worst of all windows is short of what the rate is worth, less `depth`.
+
+    Of frames that all waited: a window begins just behind a frame and ends just before a later
+    one, so it is the longest without more frames in it. `rate` in bit/s, `depth` in bytes.
+    """
+    if len(time_ns) < 2:
+        return -float(depth)
+    earned = (time_ns - time_ns[0]) * (rate / 8 / NANOSECONDS)
+    sent = np.cumsum(length)
+    # Behind frame i until before frame j: (t[j] - t[i]) r - (S[j-1] - S[i]).
+    window_start = np.minimum.accumulate((earned - sent)[:-1])
+    return float((earned[1:] - sent[:-1] - window_start).max()) - depth

@@ -24,7 +24,10 @@ from docsis_control.p4rt.connection import Connection
 from docsis_control.p4rt.entities import bitstring, register_entity, updates_between
 from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError
 from docsis_control.p4rt.pipeline import Pipeline, load_pipeline
+from docsis_control.plan import ServiceFlow
+from docsis_control.state.access import Clock, StateAccess
 from docsis_control.state.control_header import ControlHeader, Operation, Reply
+from docsis_control.state.probe import probe_state_access
 from docsis_control.tables import TableEntry
 from docsis_ptf.entities import Control, Counts, Entry, Group, State
 from docsis_ptf.params import CONTROL_HEADER, TestParams
@@ -168,6 +171,17 @@ class Client:
     def election_id(self) -> Any:
         """Under which it is the primary client, a p4.v1.Uint128."""
         return self._connection.election_id
+
+    def state_access(self, clock: Clock, flows: Sequence[ServiceFlow]) -> StateAccess:
+        """The access to service flows' state that the project's controller would choose.
+
+        Registers where the target has them, else the control header.
+        """
+        return run(probe_state_access(self._connection, self.pipeline, self.control, clock, flows))
+
+    def calls(self, method: str, request: bytes) -> list[bytes]:
+        """Calls a gRPC method as the project's control loop does: see `Entrance`."""
+        return run(self._connection.unary(method, request, self._params.timeout))
 
     def call(self, doing: str, method: str, request: bytes) -> bytes:
         """Calls any gRPC method of the target's server; `doing` is for messages."""

@@ -181,7 +181,9 @@ class Books(flow_queue_test.FlowQueueTest):
     needs: ClassVar[tuple[str, ...]] = ("shaping", "flow-queues", "registers")
 
     def cases(self) -> Iterable[dict[str, Any]]:
-        return [{"search": search} for search in (False, True)]
+        # Both counters of each sub-queue, and the service flow's, wrap around on the way.
+        starts = (0, (1 << 32) - 150)
+        return [{"search": search, "start": start} for search in (False, True) for start in starts]
 
     def agree(self, index: int) -> int:
         backlog = self.client.state(index).backlog
@@ -189,9 +191,16 @@ class Books(flow_queue_test.FlowQueueTest):
         self.assertEqual((sum(self.depths()), queue.queued.bytes), (backlog, backlog))
         return backlog
 
-    def doRunTest(self, search: bool) -> None:
+    def doRunTest(self, search: bool, start: int) -> None:
         # A few hundred bytes are left to tail drops.
         index = self.flow_queues(32, search=search, buffer_size=20_000)
+        sub_queues = range(flow_queue_test.FIRST, flow_queue_test.FIRST + 32)
+        self.client.set_registers([
+            (f"{whose}_{which}_bytes", at, start)
+            for which in ("enqueued", "dequeued")
+            for whose, places in (("sf", (index,)), ("queue", sub_queues))
+            for at in places
+        ])  # fmt: skip
         stream = self.upstream(200)
         for port in range(1, 41):
             one = replace(stream, src_port=port, length=100 + 20 * port)

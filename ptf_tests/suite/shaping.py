@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from docsis_control.bmv2.queues import FULL_FRAME
 from docsis_ptf import load_test, shaping_test, sharing_test
+from docsis_ptf.buckets import worst_lack
 from docsis_ptf.docsis_test import MAX_FRAME
 from docsis_ptf.shaper import PACKET_RATE
 from docsis_ptf.sharing_test import Load
@@ -51,6 +52,84 @@ class Inequalities(load_test.LoadTest):
         total = int(measured.arrivals.length.sum())
         needed_ns = max((total - tokens) / rate, (total - MAX_FRAME) / peak_rate) * 8e9
         self.assert_no_later(measured.lasted_ns, needed_ns, measured.timing)
+
+
+class PeakBucket(load_test.LoadTest):
+    """The peak rate's bucket at 250 Mbit/s, where the sustained rate never decides.
+
+    Every window of the wire has what the rate is worth, within two frames and the time by which
+    things were late: no more, and no less.
+    """
+
+    RATE: ClassVar[int] = 250_000_000
+
+    def cases(self) -> Iterable[dict[str, Any]]:
+        return [{"length": length} for length in (MAX_FRAME, 300)]
+
+    def doRunTest(self, length: int) -> None:
+        count, burst = 4_000, 10_000_000
+        index = self.shaped_flow(
+            max_sustained_rate=self.RATE // 2,
+            max_burst=burst,
+            peak_rate=self.RATE,
+            initial_tokens=burst,
+            buffer_size=100_000_000,
+        )
+        measured = self.work_off(index, count, length)
+        # The depth is one frame of the largest size, and not one of these.
+        self.assert_conforms(measured, self.RATE, MAX_FRAME, "Peak Traffic Rate")
+        lack = worst_lack(
+            measured.arrivals.time_ns, measured.arrivals.length, self.RATE, 2 * length
+        )
+        allowed = self.RATE / 8e9 * measured.timing.longer_ns + load_test.ROUNDING_BYTES
+        self.assertLessEqual(lack, allowed, f"bytes too few in the worst window; {measured.timing}")
+
+
+class PeakBucketOfTheSchedule(load_test.LoadTest):
+    """The same by the switch's own clock, which is as exact as its schedule is.
+
+    The time at which the last frame left and the bytes that have left, read in one request while a
+    backlog is worked off: any two of these are as far apart as the rate makes them, within two
+    frames.
+    """
+
+    needs: ClassVar[tuple[str, ...]] = ("shaping", "registers")
+
+    def doRunTest(self) -> None:
+        rate, length, count, burst = 250_000_000, 1000, 6_000, 10_000_000
+        index = self.shaped_flow(
+            max_sustained_rate=rate // 2,
+            max_burst=burst,
+            peak_rate=rate,
+            initial_tokens=burst,
+            buffer_size=100_000_000,
+        )
+        stream = self.upstream(length)
+        cells = [(name, index) for name in ("sf_dequeued_bytes", "msr_updated")]
+        seen: list[tuple[int, int]] = []
+        with self.recording(stream, count) as (capture, injector):
+            self.block()
+            before = self.fates(index).received
+            for first in range(0, count, self.params.batch):
+                size = min(self.params.batch, count - first)
+                injector.send(stream.frames(size, first))
+                self.await_received(index, before + first + size)
+            with self.timed() as timing:
+                self.release()
+                while capture.count() < count:
+                    octets, at_us = self.client.registers(cells)
+                    seen.append((octets, at_us))
+        inside = [(octets, at) for octets, at in seen if 0 < octets < count * length]
+        self.assertGreater(len(set(inside)), 2, "readings while it was under load")
+        jumped = timing[0].jumped_ns / 1_000
+        (first_octets, first_us), *later = inside
+        for octets, at_us in later:
+            worth = (at_us - first_us) * rate / 8e6
+            lost = jumped * rate / 8e6
+            self.assertLessEqual(octets - first_octets, worth + 2 * length, f"at {at_us} us")
+            self.assertGreaterEqual(
+                octets - first_octets, worth - lost - 2 * length, f"at {at_us} us"
+            )
 
 
 class OneRate(load_test.LoadTest):
