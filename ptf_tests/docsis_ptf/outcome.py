@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of a run: verdicts as JUnit XML and as an HTML matrix; and a line to print."""
+"""The files of a run: verdicts as JUnit XML and as an HTML matrix; and what to print of them."""
 
 from __future__ import annotations
 
 import hashlib
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -12,8 +13,9 @@ from docsis_ptf import junit, matrix
 from docsis_ptf.plan import Requirement
 from docsis_ptf.preflight import PROGRAM_NAMES
 from docsis_ptf.profiles import Profile
-from docsis_ptf.verdicts import Outcome, Verdict, judge
+from docsis_ptf.verdicts import Judged, Outcome, Verdict, judge
 
+_COLUMNS = 100
 JUNIT = "junit.xml"
 MATRIX = "matrix.html"
 
@@ -43,4 +45,24 @@ def write(
     (folder / MATRIX).write_text(matrix.page(head, profiles, judged), encoding="utf-8")
     counted = Counter(one.outcome for one in judged)
     counts = ", ".join(f"{counted[outcome]} {outcome}" for outcome in Outcome if counted[outcome])
-    return f"ptf: of {len(judged)} requirements {counts}: {folder / MATRIX}, {folder / JUNIT}"
+    verdict = f"ptf: of {len(judged)} requirements {counts}: {folder / MATRIX}, {folder / JUNIT}"
+    return "\n".join([*times(judged, verdicts), verdict])
+
+
+def times(judged: Iterable[Judged], verdicts: Iterable[Verdict]) -> list[str]:
+    """Lines with the time of each requirement whose tests ran, in the plan's order.
+
+    A test that several requirements name is in the time of each, and once in the sum.
+    """
+    ran = {verdict.test: verdict.seconds for verdict in verdicts if verdict.seconds}
+    if not ran:
+        return []
+    each = ", ".join(f"{one.requirement.key} {one.seconds:.1f}" for one in judged if one.seconds)
+    text = f"{sum(ran.values()):.0f} s of tests; seconds by requirement: {each}"
+    return textwrap.wrap(
+        text,
+        width=_COLUMNS,
+        initial_indent="ptf: ",
+        subsequent_indent="ptf:   ",
+        break_on_hyphens=False,
+    )

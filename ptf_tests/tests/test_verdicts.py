@@ -238,7 +238,20 @@ def test_the_plan_itself_becomes_a_page() -> None:
 
 def test_both_documents_are_written(tmp_path: Path) -> None:
     said = outcome.write(tmp_path, HEAD, PROFILES, ROWS, everything())
-    assert said.startswith(
+    *times, last = said.splitlines()
+    assert last.startswith(
         "ptf: of 5 requirements 1 passed, 1 failed, 1 passed in part, 1 skipped, 1 not run: "
     )
+    # a.Good is in the time of each of its requirements, and once in the sum.
+    assert times == ["ptf: 1 s of tests; seconds by requirement: CF-1 0.2, CF-2 1.2, SF-1 0.2"]
     assert {path.name for path in tmp_path.iterdir()} == {"junit.xml", "matrix.html"}
+
+
+def test_times_of_many_requirements_are_lines_of_no_more_than_100_columns() -> None:
+    rows = tuple(requirement("a.Good", key=f"CF-{n}") for n in range(1, 60))
+    lines = outcome.times(judge(rows, everything()), everything())
+    assert len(lines) > 1
+    assert max(map(len, lines)) <= 100
+    assert " ".join(lines).count("CF-") == 59
+    assert all(line.startswith("ptf: ") for line in lines)
+    assert outcome.times(judge(rows, ()), ()) == []
