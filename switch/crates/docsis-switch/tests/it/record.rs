@@ -73,10 +73,13 @@ fn a_switch_goes_on_where_its_recording_ends() {
         let switch = recording(&file, &["--record-limit-mib", "1"]);
         let near = Host::open("h1");
         let long = [&frame(0, 1)[..], &[7; 1400]].concat();
-        let mut sent = 0;
         until("two MiB", || {
-            sent += u64::from(near.send(&long));
-            sent >= 1500 && switch.port(1)["counters"]["received"]["frames"].as_u64() >= Some(1400)
+            // What the switch's thread does not take in time on a busy machine is lost, and others
+            // are sent.
+            for _ in 0..200 {
+                near.send(&long);
+            }
+            switch.port(1)["counters"]["received"]["frames"].as_u64() >= Some(1400)
         });
         let said = switch.stop();
         assert!(
