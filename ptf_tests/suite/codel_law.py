@@ -52,7 +52,6 @@ class HeadSteps(codel_law_test.CodelLawTest):
 
     manager = QueueManager.CODEL
     codel = CODEL
-    PAST_US: ClassVar[int] = 1_000
 
     def doRunTest(self) -> None:
         self.insert_all(codel_tables.every_count(self.codel, MOST + 1))
@@ -67,12 +66,14 @@ class HeadSteps(codel_law_test.CodelLawTest):
 
     def goes_on(self, index: int, count: int, pair: Callable[[], None]) -> None:
         """A dropping state that is late drops once; the frame behind it sets the next time."""
-        values = {"drop_next": self.PAST_US, "count": count - 1}
+        # Just late: what a long interval is added to lies far ahead, however long the target runs.
+        due = self.client.state(index).timestamp
+        values = {"drop_next": due, "count": count - 1}
         self.force(index, first_above_time=PAST, phase=DROPPING, **values)
         pair()
         found, drop_next, phase = self.told(index, "count", "drop_next", "phase")
         self.assertEqual((found, phase), (count, DROPPING))
-        self.assert_step(drop_next - self.PAST_US, LONG, count)
+        self.assert_step(drop_next - due, LONG, count)
 
     def begins(self, index: int, first: int, pair: Callable[[], None]) -> None:
         """A new dropping state counts from its first drop: from 1, or on from where it was."""

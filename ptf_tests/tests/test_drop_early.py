@@ -47,7 +47,7 @@ def test_every_branch_is_taken_often() -> None:
     for seed in (1, 2, 3, 4):
         draw = Random(seed)
         configs = [pie_states.config(draw) for _ in range(48)]
-        for _ in range(25):
+        for _ in range(20):
             sizes = [draw.choice(pie_states.LENGTHS) for _ in configs]
             for given, size in zip(configs, sizes, strict=True):
                 state = pie_states.state(draw, given, size)
