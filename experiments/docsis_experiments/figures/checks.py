@@ -11,8 +11,9 @@ from typing import Any, Final
 import numpy as np
 
 from docsis_experiments.figures import laws
+from docsis_experiments.figures.confidence import variance_bounds
 from docsis_experiments.figures.samples import Drops, Sessions
-from docsis_ptf.chance import Geometric, variance_bounds
+from docsis_ptf.chance import Geometric
 from docsis_ptf.renewal import ONE, PROB_LOW, Renewal
 
 P: Final = 0.01

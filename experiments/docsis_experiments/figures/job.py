@@ -13,10 +13,10 @@ from rich.table import Table
 
 from docsis_experiments.figures import checks, samples
 from docsis_experiments.figures.checks import Check, P
+from docsis_experiments.figures.confidence import CONFIDENCE
 from docsis_experiments.figures.samples import Sampled
 from docsis_experiments.reports import document, report
 from docsis_experiments.reports import folder as run_folder
-from docsis_ptf.renewal import CONFIDENCE
 from docsis_testbed import versions
 from docsis_testbed.paths import RESULTS, switch_binary
 from docsis_testbed.progress import progress_bar

@@ -10,10 +10,10 @@ from typing import Final
 
 import numpy as np
 
-from docsis_ptf.renewal import NORMAL_QUANTILE, Distribution
+from docsis_experiments.figures.confidence import NORMAL_QUANTILE, Distribution
 
 ONE_SIDED: Final = 0.001
-"""The probability of an extreme beyond a bound; `docsis_ptf.renewal.CONFIDENCE` is the rest.
+"""The probability of an extreme beyond a bound; `confidence.CONFIDENCE` is the rest.
 
 It lies on one side alone, as no value can be beyond the other end of a law."""
 
@@ -62,7 +62,7 @@ def binomial(p: float, frames: int, drops: int) -> float:
 
 
 def share_bounds(p: float, trials: int) -> tuple[float, float]:
-    """Between which an observed share of `trials` lies with `docsis_ptf.renewal.CONFIDENCE`.
+    """Between which an observed share of `trials` lies with `confidence.CONFIDENCE`.
 
     Wilson's interval, which is right for rare events, too.
     """
@@ -94,6 +94,6 @@ def longest_bounds(law: Distribution, number: int) -> tuple[float, float]:
 
 
 def mean_bounds(mean: float, deviation: float, number: int) -> tuple[float, float]:
-    """Between which the mean of `number` values lies with `docsis_ptf.renewal.CONFIDENCE`."""
+    """Between which the mean of `number` values lies with `confidence.CONFIDENCE`."""
     half = NORMAL_QUANTILE * deviation / sqrt(number)
     return mean - half, mean + half

@@ -9,11 +9,12 @@ from typing import Any, Final
 import numpy as np
 from matplotlib.figure import Figure
 
+from docsis_experiments.figures.confidence import Distribution
 from docsis_experiments.figures.samples import Sampled
 from docsis_experiments.reports.plots.look import DERANDOMISED, LAW, PLAIN
 from docsis_experiments.reports.plots.plot import Plot
 from docsis_ptf.chance import Geometric
-from docsis_ptf.renewal import ONE, Distribution, Renewal
+from docsis_ptf.renewal import ONE, Renewal
 
 _BIN: Final = 10
 """Run lengths that a bar takes together."""

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The confidence of the figures' checks, and the distributions that they are about."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+CONFIDENCE: Final = "99.9%"
+NORMAL_QUANTILE: Final = 3.2905
+"""How many standard errors a normal variable may be off, two-sided, with CONFIDENCE."""
+
+
+class Distribution(Protocol):
+    """A discrete variable's values, rising, and their probabilities; shape (values,) each."""
+
+    @property
+    def distance(self) -> npt.NDArray[np.int64]:
+        """The values."""
+
+    @property
+    def probability(self) -> npt.NDArray[np.float64]:
+        """The probability of each value."""
+
+
+def variance_bounds(samples: int) -> tuple[float, float]:
+    """Returns how far a sample's variance may be from the true one, as factors of that.
+
+    For a variable that is about normal: chi-square's quantiles after Wilson and Hilferty.
+
+    Args:
+        samples: The number of values, at least 2.
+    """
+    freedom = samples - 1
+    spread = 2 / (9 * freedom)
+    low, high = (1 - spread + sign * NORMAL_QUANTILE * sqrt(spread) for sign in (-1, 1))
+    return max(low, 0.0) ** 3, high**3
