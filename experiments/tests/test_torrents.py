@@ -24,6 +24,7 @@ import scenario_files
 from hypothesis import given
 from hypothesis import strategies as st
 
+from docsis_control.topology.loader import load_topology
 from docsis_experiments.experiment.plan import Planned, plan_for
 from docsis_experiments.measurement.metrics import retransmissions
 from docsis_experiments.measurement.scope import Scope
@@ -180,6 +181,10 @@ class Hosts:
     folder: Path
     started: list[tuple[str, list[str]]] = field(default_factory=list)
 
+    @property
+    def testbed(self) -> object:
+        return SimpleNamespace(topology=load_topology(scenario_files.NETWORK))
+
     def address(self, name: str) -> str:
         return f"address-of-{name}"
 
@@ -193,7 +198,7 @@ class Hosts:
 
 
 def traffic_of(hosts: Hosts, planned: Sequence[Planned]) -> TorrentTraffic:
-    return TorrentTraffic(cast(Session, hosts), planned, 15.0, 25_000_000)
+    return TorrentTraffic(cast(Session, hosts), planned, 15.0, "upstream")
 
 
 def test_a_client_has_one_port_and_a_peer_for_each_upload(tmp_path: Path) -> None:

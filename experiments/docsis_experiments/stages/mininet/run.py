@@ -25,7 +25,6 @@ from docsis_experiments.experiment.plan import (
     Plan,
     Planned,
     PlannedCall,
-    fastest_rate,
 )
 from docsis_experiments.measurement.begun import begun
 from docsis_experiments.measurement.channel_looks import times
@@ -222,7 +221,7 @@ class Played:
             session,
             [one for one in plan.flows if is_upload(one)],
             plan.seconds,
-            fastest_rate(session.testbed.topology, scenario.direction),
+            scenario.direction,
         )
         self._start_ns = 0
         self._steps: list[tuple[float, float]] = []

@@ -11,8 +11,9 @@ from typing import Final
 import numpy as np
 
 from docsis_control.config.units import format_duration, format_rate
+from docsis_control.modem_config.provisioned import Direction
 from docsis_experiments.experiment.models import Scenario
-from docsis_experiments.experiment.plan import Planned
+from docsis_experiments.experiment.plan import Planned, fastest_rate
 from docsis_experiments.measurement.record import Received
 from docsis_experiments.stages.mininet.samples import read_samples
 from docsis_experiments.stages.mininet.traffic import torrents
@@ -83,18 +84,18 @@ class TorrentTraffic:
         session: The switches and hosts.
         planned: Uploads of the plan, with nothing left to chance.
         seconds: Length of the run.
-        fastest: bit/s that an upload without a limit has at the most.
+        direction: Which way they go.
     """
 
     def __init__(
-        self, session: Session, planned: Sequence[Planned], seconds: float, fastest: int
+        self, session: Session, planned: Sequence[Planned], seconds: float, direction: Direction
     ) -> None:
         self._session = session
         self._groups: dict[str, list[Planned]] = {}
         for one in planned:
             self._groups.setdefault(one.group, []).append(one)
         self._seconds = seconds
-        self._fastest = fastest
+        self._direction = direction
 
     def start_peers(self) -> list[subprocess.Popen[bytes]]:
         """The peers' programs, which then wait for their clients."""
@@ -143,10 +144,12 @@ class TorrentTraffic:
         for planned in group:
             ports.setdefault(planned.source, planned.flow.source_port)
         flow = group[0].flow
+        # Without a limit of its own an upload may have all that the service flow has.
+        rate = flow.rate or fastest_rate(self._session.testbed.topology, self._direction)
         return torrents.Uploads(
             target_ms=flow.ledbat_target_ns // _MILLISECOND,
             rate=flow.rate,
-            size=size_for(flow.rate or self._fastest, self._seconds),
+            size=size_for(rate, self._seconds),
             uploads=tuple(
                 torrents.Upload(
                     name=planned.flow.name,
