@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -22,6 +22,8 @@ const QUEUE: usize = 256;
 /// The length of a text at which it is put into the queue, bytes. The block of one packet may be
 /// longer.
 const TEXT: usize = 16 << 10;
+/// How many bytes of texts may wait for the client. A single text may be longer.
+const WAITING: usize = QUEUE * TEXT;
 /// How soon the client is told of skipped packets while there is nothing else to tell.
 const SOON: Duration = Duration::from_millis(500);
 /// How many packets a second of each device are traced, unless the client asks for another number.
@@ -32,6 +34,8 @@ const RATE: u64 = 1000;
 struct Shared {
     skipped: AtomicU64,
     lost: AtomicU64,
+    /// How many bytes of texts wait for the client.
+    waiting: AtomicUsize,
     /// How many further packets may be traced.
     left: AtomicI64,
     /// How many packets are being traced and have not come to their end.
@@ -70,6 +74,7 @@ pub fn channel(request: switch::TraceRequest) -> (Source, Feed, oneshot::Receive
     let shared = Arc::new(Shared {
         skipped: AtomicU64::new(0),
         lost: AtomicU64::new(0),
+        waiting: AtomicUsize::new(0),
         left: AtomicI64::new(packets.unwrap_or(i64::MAX)),
         open: AtomicI64::new(0),
     });
@@ -114,7 +119,10 @@ impl Stream for Feed {
             let over = self.shared.is_over();
             match self.queue.poll_recv(cx) {
                 Poll::Ready(Some(text)) if text.is_empty() => {}
-                Poll::Ready(Some(text)) => return Poll::Ready(Some(Ok(self.message(text)))),
+                Poll::Ready(Some(text)) => {
+                    self.shared.waiting.fetch_sub(text.len(), Ordering::AcqRel);
+                    return Poll::Ready(Some(Ok(self.message(text))));
+                }
                 Poll::Ready(None) => return Poll::Ready(None),
                 Poll::Pending if over => return Poll::Ready(None),
                 Poll::Pending => match self.soon.poll_tick(cx) {
@@ -268,15 +276,27 @@ impl Write for Outlet {
             return Ok(());
         }
         let text = String::from_utf8_lossy(&self.buffer).into_owned();
+        // A buffer that one long block has enlarged does not stay so long.
         self.buffer.clear();
-        match self.queue.try_send(text) {
-            Ok(()) => Ok(()),
-            Err(mpsc::error::TrySendError::Full(text)) => {
+        self.buffer.shrink_to(2 * TEXT);
+        let bytes = text.len();
+        let waiting = self.shared.waiting.fetch_add(bytes, Ordering::AcqRel);
+        let refused = if waiting > 0 && waiting + bytes > WAITING {
+            Err(mpsc::error::TrySendError::Full(text))
+        } else {
+            self.queue.try_send(text)
+        };
+        let Err(refused) = refused else {
+            return Ok(());
+        };
+        self.shared.waiting.fetch_sub(bytes, Ordering::AcqRel);
+        match refused {
+            mpsc::error::TrySendError::Full(text) => {
                 let lines = text.matches('\n').count();
                 self.shared.lost.fetch_add(lines as u64, Ordering::AcqRel);
                 Ok(())
             }
-            Err(mpsc::error::TrySendError::Closed(_)) => Err(io::ErrorKind::BrokenPipe.into()),
+            mpsc::error::TrySendError::Closed(_) => Err(io::ErrorKind::BrokenPipe.into()),
         }
     }
 }
@@ -336,6 +356,32 @@ mod tests {
             drop((tap, source));
             assert!(feed.next().await.is_some());
             assert!(feed.next().await.is_none());
+        });
+    }
+
+    #[test]
+    fn long_texts_are_bounded_by_their_bytes() {
+        run(async {
+            let (source, mut feed, _gone) = channel(switch::TraceRequest::default());
+            let mut outlet = Outlet {
+                queue: source.queue.clone(),
+                shared: Arc::clone(&source.shared),
+                buffer: Vec::new(),
+            };
+            let mut block = vec![b'x'; WAITING / 3];
+            block.push(b'\n');
+            // Two fit, and one that is longer than all of them is taken when nothing waits.
+            (0..5).for_each(|_| outlet.write_all(&block).unwrap());
+            assert_eq!(feed.next().await.unwrap().unwrap().lost_lines, 3);
+            for _ in 0..2 {
+                assert_eq!(feed.next().await.unwrap().unwrap().text.len(), block.len());
+            }
+            let long = [&block[..], &block, &block, &block].concat();
+            (0..2).for_each(|_| outlet.write_all(&long).unwrap());
+            let message = feed.next().await.unwrap().unwrap();
+            assert_eq!((message.text.len(), message.lost_lines), (long.len(), 4));
+            assert_eq!(source.shared.waiting.load(Ordering::Relaxed), 0);
+            assert!(outlet.buffer.capacity() <= 2 * TEXT);
         });
     }
 
