@@ -12,7 +12,7 @@ from docsis_experiments.measurement.metrics.fairness import jain
 from docsis_testbed.errors import TestbedError
 
 Values = Mapping[str, float | None]
-"""By the quantity's name; None where a run has no value."""
+"""A run's values, by the quantity's name; None where it has no value."""
 
 
 def document(folder: Path, name: str) -> dict[str, Any]:

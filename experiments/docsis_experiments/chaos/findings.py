@@ -28,7 +28,7 @@ class Invariant(StrEnum):
 
     @property
     def words(self) -> str:
-        """For people."""
+        """Returns it in words, for people."""
         return _WORDS[self]
 
 
@@ -142,7 +142,7 @@ class Report:
         return not self.findings.counted
 
     def document(self) -> dict[str, Any]:
-        """As JSON; times are seconds unless the key says otherwise."""
+        """Returns it as JSON; times are seconds unless the key says otherwise."""
         return {
             "schema_version": SCHEMA_VERSION,
             "stage": self.stage,

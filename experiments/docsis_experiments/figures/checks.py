@@ -62,7 +62,7 @@ class Check:
         return self.low <= self.measured <= self.high
 
     def document(self) -> dict[str, Any]:
-        """For summary.json."""
+        """Returns it as summary.json has it."""
         return {**asdict(self), "passed": self.passed}
 
 

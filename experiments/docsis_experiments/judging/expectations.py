@@ -17,7 +17,7 @@ _HASH_DIGITS: Final = 12
 
 
 class Band(Model):
-    """From one value to another, both included; without one of them open at that end."""
+    """A band from one value to another, both included; it is open at an end without a value."""
 
     at_least: float | int | None = Field(default=None, description="The lowest value.")
     at_most: float | int | None = Field(default=None, description="The highest value.")

@@ -12,7 +12,7 @@ from docsis_experiments.measurement.metrics import METRICS
 from docsis_experiments.measurement.statistics import Statistic
 
 NONE: Final = "-"
-"""In the place of a value that is not there."""
+"""Stands for a value that is not there."""
 
 MAIN: Final = tuple(metric for metric in METRICS.values() if metric.main)
 """Those that every table has."""

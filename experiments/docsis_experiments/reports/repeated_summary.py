@@ -28,7 +28,7 @@ from docsis_experiments.runs.outcome import PROBABILITIES, Outcome
 VERSION: Final = 2
 
 NEVER: Final = "never"
-"""In the place of an infinite value."""
+"""Stands for an infinite value."""
 
 REACHES_OVER: Final = "the interval reaches over an end of what is allowed"
 """Why a value is undecided of which nothing else is said."""
@@ -54,7 +54,7 @@ def estimated(found: Estimate) -> dict[str, Any]:
 
 
 def counted(count: int, words: str) -> str:
-    """As "1 seed" or "30 seeds"."""
+    """Returns a number with its unit, as "1 seed" or "30 seeds"."""
     return f"{count} {words if count > 1 else words[:-1]}"
 
 

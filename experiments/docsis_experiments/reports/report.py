@@ -34,7 +34,7 @@ PAGES: Final[Mapping[str, Page]] = {
     "comparison": comparison_page.PAGE,
     "population": population_page.PAGE,
 }
-"""By experiment."""
+"""The kinds of pages, by experiment."""
 
 
 def complete(

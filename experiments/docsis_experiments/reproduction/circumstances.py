@@ -35,7 +35,7 @@ class Circumstances:
     sources: Mapping[str, str]
 
     def as_data(self) -> dict[str, Any]:
-        """For results.json."""
+        """Returns it as results.json has it."""
         return {
             "date": self.date,
             "commit": self.commit,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a request to what is asked of each row, and what of it is there already."""
+"""Turns a request into what is asked of each row, and finds what of it is there already."""
 
 from __future__ import annotations
 

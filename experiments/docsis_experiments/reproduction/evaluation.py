@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From what was made for a row to what it measured, and what hindered it."""
+"""Turns what was made for a row into what it measured, and what hindered it."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class Access:
 
     @property
     def address(self) -> str:
-        """As Dask writes it."""
+        """Returns the address as Dask writes it."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"tls://{host}:{self.port}"
 

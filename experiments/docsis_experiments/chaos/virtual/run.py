@@ -150,7 +150,7 @@ class _Played:
         ]
 
     async def play(self) -> None:
-        """From provisioning to the last packet."""
+        """Plays the run, from provisioning to the last packet."""
         system = self.system
         system.anew = self.expected.begin_anew
         system.start_controller()

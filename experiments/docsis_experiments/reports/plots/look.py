@@ -60,7 +60,7 @@ PLATE: Final[dict[str, Any]] = {
     "pad": 1.5,
     "alpha": 0.8,
 }
-"""Behind words that may lie on a line."""
+"""The background of words that may lie on a line."""
 
 RC: Final[dict[Any, Any]] = {
     "font.family": "DejaVu Sans",

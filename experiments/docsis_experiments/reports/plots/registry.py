@@ -48,7 +48,7 @@ def _of_module(module: ModuleType, summary: Mapping[str, Any]) -> list[Plot[Any]
 
 
 def _save(drawing: Drawing, path: Path) -> None:
-    """As a PNG of 256 colours: lines on white need no more, and it has a third of the bytes."""
+    """Saves a PNG of 256 colours: lines on white need no more, and it has a third of the bytes."""
     drawn = io.BytesIO()
     drawing.savefig(drawn, format="png")
     picture = Image.open(drawn).convert("RGB")

@@ -49,7 +49,7 @@ class CounterQuery:
         return bytes(request.SerializeToString())
 
     def counts(self, answers: Iterable[bytes]) -> dict[int, dict[str, Count]]:
-        """By service flow and name, what serialized p4.v1.ReadResponses say."""
+        """Returns the counts in serialized p4.v1.ReadResponses, by service flow and name."""
         found: dict[int, dict[str, Count]] = {}
         for answer in answers:
             for entity in p4r.ReadResponse.FromString(answer).entities:

@@ -16,7 +16,7 @@ from docsis_testbed.addresses import device_address
 from docsis_testbed.errors import TestbedError
 
 Answers = Mapping[str, Lateness | None]
-"""By name of the switch; None of one that does not tell."""
+"""The lateness of each switch by its name; None of one that does not tell it."""
 
 
 class LatenessReader:

@@ -41,7 +41,7 @@ class Congested(Protocol):
     """An object that RF congestion makes slower."""
 
     def carry(self, rate: int) -> None:
-        """From now on it carries that many bit/s at the most.
+        """Limits it to that many bit/s from now on.
 
         Raises:
             TestbedError: it cannot.
@@ -68,7 +68,7 @@ class RfPort:
         self._name = device.name
 
     def carry(self, rate: int) -> None:
-        """From now on it sends that many bit/s at the most.
+        """Limits what it sends to that many bit/s from now on.
 
         Raises:
             TestbedError: the device does not do that.
@@ -98,7 +98,7 @@ class RfChannels:
         self._variation_percent = variation_percent
 
     def carry(self, rate: int) -> None:
-        """From their next MAPs on each has that many bit/s to grant.
+        """Gives each that many bit/s to grant, from its next MAP on.
 
         Raises:
             TestbedError: One has promised more to its service flows.

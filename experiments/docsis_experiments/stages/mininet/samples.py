@@ -29,7 +29,7 @@ def read_samples(
 def counted_between(
     times: npt.NDArray[np.int64], counts: npt.NDArray[np.int64], first: int, last: int
 ) -> int:
-    """By how much a count rose from the last sample before a time to the first one behind it."""
+    """Returns by how much a count rose, from the last sample before `first` to one after `last`."""
     start = max(0, int(np.searchsorted(times, first, side="right")) - 1)
     end = min(times.size - 1, int(np.searchsorted(times, last)))
     return int(counts[end] - counts[start])

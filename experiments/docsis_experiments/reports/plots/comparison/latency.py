@@ -41,7 +41,7 @@ class _Picture:
 
 
 def plots(summary: Summary) -> list[Plot[Compared]]:
-    """For each group, as many as queue managers and results need."""
+    """Returns plots for each group, as many as queue managers and results need."""
     first, *others = [result["name"] for result in summary["results"]]
     found = []
     for group in summary["groups"]:

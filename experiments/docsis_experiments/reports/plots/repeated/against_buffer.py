@@ -26,7 +26,7 @@ def _applies(repeated: Repeated) -> bool:
 
 
 def _by_manager(runs: Sequence[Run]) -> dict[str, list[Run]]:
-    """By the buffer's size; those of which no run counts have no point."""
+    """Returns each manager's runs by the buffer's size, without sizes of which no run counts."""
     found: dict[str, list[Run]] = {}
     for run in sorted(runs, key=lambda run: float(run["buffer_ms"])):
         if run["groups"]:

@@ -27,7 +27,7 @@ from docsis_experiments.reports.plots.subjects import Summary, Swept
 MOST_COLUMNS: Final = 4
 
 _DECADE: Final = 10.0
-"""From this ratio of largest to smallest on an axis is logarithmic."""
+"""An axis is logarithmic from this ratio of its largest to its smallest value on."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class _Picture:
 
 
 def plots(summary: Summary) -> list[Plot[Swept]]:
-    """For each axis and group, as many as managers and other axes need; none without an axis."""
+    """Returns plots for each axis and group, as many as managers and other axes need."""
     managers = list(dict.fromkeys(point["manager"] for point in summary["points"]))
     found = []
     for axis, group in itertools.product(summary["axes"], summary["shown"]):

@@ -40,7 +40,7 @@ _CONNECTIONS: Final = 60
 """Until a flow takes its first source port again; below those that the kernel gives by itself."""
 
 MESSAGE: Final = struct.Struct("!QQ")
-"""In front of a message: its length, and when it was sent, wall clock in nanoseconds."""
+"""The header of a message: its length, and when it was sent, wall clock in nanoseconds."""
 
 Kind = Literal["transfer", "messages", "datagrams"]
 

@@ -17,7 +17,7 @@ from docsis_experiments.stages.mininet.traffic.flows.receiver import Receiver
 from docsis_experiments.stages.mininet.traffic.flows.sender import Sender, SendingError
 
 _LEAD_SECONDS: Final = 0.3
-"""From "ready" to the start of the timetable."""
+"""The time from "ready" to the start of the timetable."""
 
 
 def main(arguments: Sequence[str]) -> None:

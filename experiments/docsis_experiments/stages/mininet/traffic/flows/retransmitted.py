@@ -48,7 +48,7 @@ class Retransmitted:
                 self._closed[flow] += segments_sent_again(connection)
 
     def counts(self) -> dict[str, int]:
-        """By flow, what it has sent again so far."""
+        """Returns the segments that each flow has retransmitted so far."""
         with self._lock:
             found = dict(self._closed)
             for flow, connection in self._open.items():

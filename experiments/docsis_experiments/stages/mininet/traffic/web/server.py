@@ -21,7 +21,7 @@ _BACKLOG: Final = 256
 
 
 class _Object(RequestHandler):
-    """As many bytes as asked for, and then the connection's end."""
+    """Sends as many bytes as were asked for, and then ends the connection."""
 
     async def get(self, size: str) -> None:
         """Sends them as fast as TCP takes them."""
