@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-import click
 import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
@@ -16,8 +15,11 @@ from docsis_cli import app
 TERMINAL = {"COLUMNS": "80"}
 
 
-def _groups(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Yields the words of each command that has commands."""
+def _groups(command: object, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yields the words of each command that has commands.
+
+    Typer has a click of its own, which gives its commands no public type.
+    """
     below = getattr(command, "commands", {})
     if below:
         yield path
