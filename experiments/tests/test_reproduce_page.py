@@ -42,6 +42,7 @@ from docsis_experiments.reproduction.shelf import Shelf
 from docsis_experiments.reproduction.writing import publish
 from docsis_experiments.runs.store import Store
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.paths import ROOT
 
 MADE = Circumstances("2026-11-23T12:00:00+00:00", "0123456789", "a machine", {"code": "ab"})
 
@@ -339,3 +340,10 @@ def test_every_outcome_is_kept_once(rows: dict[str, Row], tmp_path: Path) -> Non
         ("000-A1", "reproduced", "nothing yet")
     ]
     assert (tmp_path / "docs" / "index.html").is_file()
+
+
+def test_papers_have_the_names_of_the_glossary() -> None:
+    glossary = (ROOT / "docs" / "reference" / "glossary.md").read_text()
+    assert list(values.NAMES) == list(values.PAPERS)
+    for number, name in values.NAMES.items():
+        assert f"| {name} | {number} | " in glossary

@@ -24,6 +24,15 @@ PAPERS: Final[Mapping[str, str]] = {
 }
 """The papers' titles, by their numbers."""
 
+NAMES: Final[Mapping[str, str]] = {
+    "000": "White 2014",
+    "001": "Cloonan 2013",
+    "002": "Martin 2014",
+    "003": "Comcast's field study",
+    "004": "Martin's MAC paper",
+}
+"""The papers' short names, by their numbers; docs/reference/glossary.md has the same."""
+
 KINDS: Final[Mapping[str, str]] = {
     "N": "number",
     "S": "shape",
@@ -106,6 +115,7 @@ def _paper(paper: str, rows: Iterable[Data], figures: Iterable[Data]) -> dict[st
     own = [row for row in rows if row["paper"] == paper]
     return {
         "number": paper,
+        "name": NAMES.get(paper, paper),
         "title": PAPERS.get(paper, ""),
         "rows": [row for row in own if not is_definition(row) and row["kind"] != "X"],
         "with_parts": [row for row in own if any(one["parts"] for one in row["readings"])],
