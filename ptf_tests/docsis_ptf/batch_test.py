@@ -18,7 +18,6 @@ from docsis_ptf.messages import (
     Match,
     Ternary,
     group,
-    text,
     update,
 )
 from docsis_ptf.protocol_test import UNKNOWN, ProtocolTest
@@ -61,7 +60,7 @@ class BatchTest(ProtocolTest):
     def state(self) -> list[str]:
         """Every table entry and multicast group that the target has, in words that compare."""
         found = self.read(p4r.Entity(table_entry=p4r.TableEntry()), group(0))
-        return sorted(text(entity) for entity in found)
+        return sorted(self.text(entity) for entity in found)
 
 
 class AllOrNoneTest(BatchTest):
@@ -112,7 +111,7 @@ class AllOrNoneTest(BatchTest):
             self.rule(17),
             self.bucket(5, rate=99),
         ]
-        self.assertEqual(self.state(), sorted(text(entity) for entity in behind))
+        self.assertEqual(self.state(), sorted(self.text(entity) for entity in behind))
 
     def _clear(self) -> None:
         found = self.read(p4r.Entity(table_entry=p4r.TableEntry()))

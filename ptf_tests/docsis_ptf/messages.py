@@ -111,6 +111,25 @@ class Names:
             message.index.index = index
         return p4r.Entity(register_entry=message)
 
+    def text(self, entity: Any) -> str:
+        """As `text`, and the same for what means the same."""
+        return text(self.plain(entity) if entity.HasField("table_entry") else entity)
+
+    def plain(self, entity: Any) -> Any:
+        """A table entry without fields that match anything, and the others in their order.
+
+        P4Runtime wants them left out of what is told, too; one test looks whether they are.
+        """
+        copy = p4r.Entity()
+        copy.CopyFrom(entity)
+        tables = {table.id: table for table in self.schema.tables}
+        table = tables.get(copy.table_entry.table_id)
+        widths = {field.id: field.bitwidth for field in table.match_fields} if table else {}
+        said = [match for match in entity.table_entry.match if not _any(match, widths)]
+        del copy.table_entry.match[:]
+        copy.table_entry.match.extend(sorted(said, key=lambda match: match.field_id))
+        return copy
+
 
 def group(group_id: int, ports: Sequence[int] = ()) -> Any:
     """A p4.v1.Entity for a multicast group; id 0 reads all."""
@@ -122,13 +141,6 @@ def group(group_id: int, ports: Sequence[int] = ()) -> Any:
     return p4r.Entity(packet_replication_engine_entry=engine)
 
 
-def key(entity: Any) -> tuple[Any, ...]:
-    """A table entry's key, whatever the order of its fields."""
-    entry = entity.table_entry
-    fields = sorted(match.SerializeToString(deterministic=True) for match in entry.match)
-    return entry.table_id, tuple(fields), entry.priority, entry.is_default_action
-
-
 def text(entity: Any) -> str:
     """An entity in words that compare, whatever the order of a table entry's fields."""
     copy = p4r.Entity()
@@ -138,6 +150,17 @@ def text(entity: Any) -> str:
         del copy.table_entry.match[:]
         copy.table_entry.match.extend(match)
     return str(copy)
+
+
+def _any(match: Any, widths: Mapping[int, int]) -> bool:
+    """Whether a field of a key matches anything."""
+    kind = match.WhichOneof("field_match_type")
+    if kind == "ternary":
+        return not int.from_bytes(match.ternary.mask)
+    if kind == "range" and match.field_id in widths:
+        ends = int.from_bytes(match.range.low), int.from_bytes(match.range.high)
+        return ends == (0, (1 << widths[match.field_id]) - 1)
+    return False
 
 
 def _match(field_id: int, value: Match) -> Any:

@@ -84,6 +84,10 @@ class ProtocolTest(P4RuntimeTest):
         self.assertIs(answer.code, OK, f"{answer}")
         return answer.entities
 
+    def text(self, entity: Any) -> str:
+        """An entity in words that compare, whatever the order of a key's fields."""
+        return self.names.text(entity)
+
     def assert_details(self, answer: Answer, codes: Sequence[grpc.StatusCode], said: str) -> None:
         """A call with parts that failed: UNKNOWN, and a code for each part, in order."""
         self.assertIs(answer.code, UNKNOWN, f"{said}: {answer}")

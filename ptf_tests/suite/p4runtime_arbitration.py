@@ -13,7 +13,7 @@ import grpc
 from finsy.proto import p4r
 
 from docsis_control.state.control_header import Operation
-from docsis_ptf import arbitration_test
+from docsis_ptf import arbitration_test, switches
 from docsis_ptf.arbitration_test import BACKUP, NOBODY
 from docsis_ptf.docsis_test import UNKNOWN_MAC
 from docsis_ptf.frames import mac_bytes
@@ -136,10 +136,6 @@ class Refused(arbitration_test.ArbitrationTest):
         primary = self.open(10)
         self.expect(primary, OK, 10, "the primary")
         self.expect_end(self.open(10), grpc.StatusCode.INVALID_ARGUMENT, "an id that is in use")
-        other = self.open(8)
-        self.expect(other, BACKUP, 10, "a backup")
-        other.arbitrate(self.election(10), self.role)
-        self.expect_end(other, grpc.StatusCode.INVALID_ARGUMENT, "a change to an id in use")
         moved = self.open(7)
         self.expect(moved, BACKUP, 10, "a backup")
         moved.arbitrate(self.election(7), self.role, device_id=self.params.device_id + NO_DEVICE)
@@ -150,6 +146,31 @@ class Refused(arbitration_test.ArbitrationTest):
             changed.arbitrate(self.election(6), f"{self.role}-another")
             self.expect_end(changed, grpc.StatusCode.FAILED_PRECONDITION, "a change of the role")
         # The primary heard of none of it: this is the next thing it hears.
+        higher = self.open(11)
+        self.expect(higher, OK, 11, "a higher id")
+        self.expect(primary, BACKUP, 11, "the primary before")
+
+
+class ChangeToIdInUse(arbitration_test.ArbitrationTest):
+    """A stream that asks for an id which another one has is ended; that one keeps it."""
+
+    def setUp(self) -> None:
+        """Sets up as the base class does. SkipTest: it would be the end of BMv2."""
+        super().setUp()
+        if self.params.target == switches.BMV2:
+            self.skipTest(
+                f"{self.params.target}: simple_switch_grpc 1.15.5 takes the stream that has the id"
+                " for the one that asks for it, and later ends with a failed assertion"
+                " (DeviceState::cleanup_connection)"
+            )
+
+    def doRunTest(self) -> None:
+        primary = self.open(10)
+        self.expect(primary, OK, 10, "the primary")
+        other = self.open(8)
+        self.expect(other, BACKUP, 10, "a backup")
+        other.arbitrate(self.election(10), self.role)
+        self.expect_end(other, grpc.StatusCode.INVALID_ARGUMENT, "a change to an id in use")
         higher = self.open(11)
         self.expect(higher, OK, 11, "a higher id")
         self.expect(primary, BACKUP, 11, "the primary before")

@@ -11,7 +11,6 @@ import time
 from typing import Any, Final
 
 import grpc
-from finsy.proto import p4r
 
 from docsis_ptf import notification_test
 from docsis_ptf.messages import DELETE, INSERT, MODIFY, Do, Exact, update
@@ -82,7 +81,7 @@ class DigestConfiguration(notification_test.NotificationTest):
         self.assert_refused(update(INSERT, config), CODE.ALREADY_EXISTS, said="enabled again")
         changed = self.digest(max_list_size=1, max_timeout_ns=0, ack_timeout_ns=5)
         self.do(update(MODIFY, changed))
-        (told,) = self.read(p4r.Entity(digest_entry=p4r.DigestEntry()))
+        (told,) = self.read(self.digest_key())
         self.assertEqual(told, changed)
         # The first list is of the frame behind the insertion: nothing was kept before.
         self.frame(8)
@@ -124,7 +123,6 @@ class IdleTimeouts(notification_test.NotificationTest):
         told, longest_ns = self.hit_until_told_twice(4, entries[0])
         for idle in told:
             self.assertEqual(idle.idle_timeout_ns, self.TTL_NS, "an entry that has no such time")
-            self.assertEqual(idle.metadata, b"whose")
         # This machine may have been too slow to hit in time, which it then knows.
         if len(told) > 2:
             self.assertGreaterEqual(longest_ns, self.TTL_NS, f"told although it was hit: {told}")
@@ -163,6 +161,27 @@ class IdleTimeouts(notification_test.NotificationTest):
         self.assertGreater(before, 0)
         self.frame(3)
         self.poll("a hit that is seen", lambda: since() < before)
+
+
+class IdleMetadata(notification_test.NotificationTest):
+    """An idle entry is told with the metadata that it was written with."""
+
+    def doRunTest(self) -> None:
+        entity = self.names.entry(
+            self.STATIONS,
+            {"hdr.ethernet.src": Exact(1)},
+            Do("TestIngress.known"),
+            idle_timeout_ns=MILLISECOND_NS,
+            metadata=b"whose",
+        )
+        self.do(update(INSERT, entity))
+        self.undone([entity])
+        (told,) = self.read(self.key_of(entity))
+        self.assertEqual(told.table_entry.metadata, b"whose")
+        message = self.heard(self.params.timeout)
+        self.assertIsNotNone(message, "no idle entry was told")
+        (idle, *_) = self.idle_entries(message)
+        self.assertEqual(idle.metadata, b"whose")
 
 
 class IdleTimeoutsRefused(notification_test.NotificationTest):

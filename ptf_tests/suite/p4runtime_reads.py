@@ -7,6 +7,7 @@ P4Runtime 1.5, sections 9 (each entity's wildcards) and 13, and the same in 1.3 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any, ClassVar, Final
 
 import grpc
@@ -14,7 +15,7 @@ from finsy.proto import p4r
 
 from docsis_ptf import batch_test, protocol_test
 from docsis_ptf.batch_test import BUCKET, CLASSIFIER, PRIMARY, STATION
-from docsis_ptf.messages import INSERT, MODIFY, Exact, group, text, update
+from docsis_ptf.messages import INSERT, MODIFY, Exact, group, update
 from docsis_ptf.programs import ENTITIES
 from docsis_ptf.rpc import OK
 
@@ -48,14 +49,14 @@ class TableEntries(batch_test.BatchTest):
             (by_key, rules[:1], "a key and a priority"),
             (by_metadata, stations[:1], "metadata"),
         ):
-            found = sorted(text(entity) for entity in self.read(asked))
-            self.assertEqual(found, sorted(text(entity) for entity in wanted), said)
+            found = sorted(self.text(entity) for entity in self.read(asked))
+            self.assertEqual(found, sorted(self.text(entity) for entity in wanted), said)
         # One call with several requests finds what each of them does.
         found = self.read(self.names.entry(PRIMARY), self.names.entry(BUCKET), EVERYTHING)
-        twice = Counter(map(text, [*primaries, *buckets, *everything]))
+        twice = Counter(map(self.text, [*primaries, *buckets, *everything]))
         # A server may put two requests together, and then tells an entity once.
-        self.assertEqual(set(map(text, found)), set(twice))
-        self.assertLessEqual(Counter(map(text, found)), twice)
+        self.assertEqual(set(map(self.text, found)), set(twice))
+        self.assertLessEqual(Counter(map(self.text, found)), twice)
 
 
 class DefaultEntries(batch_test.BatchTest):
@@ -83,7 +84,7 @@ class ConstantEntries(protocol_test.ProtocolTest):
         own = self.read(self.names.entry("TestIngress.fixed"))
         self.assertEqual(len(own), 2)
         found = self.read(EVERYTHING)
-        self.assertEqual(sorted(map(text, found)), sorted(map(text, own)))
+        self.assertEqual(sorted(map(self.text, found)), sorted(map(self.text, own)))
 
 
 class Counters(batch_test.BatchTest):
@@ -105,17 +106,30 @@ class Counters(batch_test.BatchTest):
         change.counter_entry.data.byte_count = 700
         self.do(update(MODIFY, change))
         (one,) = self.read(self.names.counter(name, size - 1))
-        self.assertEqual(text(one), text(change))
+        self.assertEqual(self.text(one), self.text(change))
         changed = {
             entity.counter_entry.index.index: entity.counter_entry.data.packet_count
             for entity in self.read(self.names.counter(name))
             if entity.counter_entry.data.packet_count
         }
         self.assertEqual(changed, {size - 1: 7})
-        answer = self.rpc.read([self.names.counter(name, size)])
-        self.assert_details(answer, [CODE.OUT_OF_RANGE], "an index beside the last")
-        answer = self.rpc.read([self.names.counter(name, -1)])
-        self.assert_details(answer, [CODE.INVALID_ARGUMENT], "a negative index")
+
+
+class CounterIndexes(batch_test.BatchTest):
+    """A cell beside the last is OUT_OF_RANGE, and a negative one INVALID_ARGUMENT."""
+
+    def cases(self) -> Iterable[dict[str, Any]]:
+        return [{"index": "size"}, {"index": -1}]
+
+    def doRunTest(self, index: int | str) -> None:
+        size = self.pipeline.schema.counters["sf_received"].size
+        number, code = (
+            (size, CODE.OUT_OF_RANGE) if index == "size" else (int(index), CODE.INVALID_ARGUMENT)
+        )
+        change = self.names.counter("sf_received", number)
+        self.assert_details(self.rpc.read([change]), [code], "a Read")
+        change.counter_entry.data.packet_count = 1
+        self.assert_refused(update(MODIFY, change), code, said="a Write")
 
 
 class DirectCounters(batch_test.BatchTest):
@@ -143,13 +157,13 @@ class DirectCounters(batch_test.BatchTest):
         table = p4r.DirectCounterEntry(table_entry=self.names.entry(STATION).table_entry)
         found = self.read(p4r.Entity(direct_counter_entry=table))
         counted = {
-            text(p4r.Entity(table_entry=self.only_key(one.direct_counter_entry.table_entry))): (
-                one.direct_counter_entry.data.packet_count
-            )
+            self.text(
+                p4r.Entity(table_entry=self.only_key(one.direct_counter_entry.table_entry))
+            ): (one.direct_counter_entry.data.packet_count)
             for one in found
         }
         wanted = {
-            text(p4r.Entity(table_entry=self.keyed(one))): number
+            self.text(p4r.Entity(table_entry=self.keyed(one))): number
             for number, one in enumerate(stations)
         }
         self.assertEqual(counted, wanted)
@@ -240,7 +254,7 @@ class ErrorDetails(batch_test.BatchTest):
             self.assertEqual(len(answer.errors), 3, f"{answer}")
             good = [code is OK for code in answer.errors]
             self.assertEqual(good, [n != place for n in range(3)], f"{answer}")
-            self.assertEqual([text(one) for one in answer.entities], [text(entity)])
+            self.assertEqual([self.text(one) for one in answer.entities], [self.text(entity)])
 
 
 class WithoutStream(batch_test.BatchTest):
@@ -252,7 +266,7 @@ class WithoutStream(batch_test.BatchTest):
         self.client.close()
         answer = self.rpc.read([EVERYTHING])
         self.assertIs(answer.code, OK, f"{answer}")
-        self.assertEqual([text(one) for one in answer.entities], [text(entity)])
+        self.assertEqual([self.text(one) for one in answer.entities], [self.text(entity)])
         # An entity of no kind is none: all kinds at once cannot be asked for.
         answer = self.rpc.read([p4r.Entity()])
         self.assertIs(answer.code, CODE.UNKNOWN, f"{answer}")
@@ -288,7 +302,7 @@ class PipelineConfig(batch_test.BatchTest):
             cookie=4711,
         )
         self.assertIs(answer.code, OK, f"{answer}")
-        self.assertEqual(self.state(), [text(self.primary(9))], "a VERIFY had an effect")
+        self.assertEqual(self.state(), [self.text(self.primary(9))], "a VERIFY had an effect")
         (response,) = self.rpc.get_pipeline(kinds.COOKIE_ONLY).responses
         self.assertEqual(response.config.cookie.cookie, self.pipeline.cookie)
         # A new program begins without entries.

@@ -14,7 +14,7 @@ import grpc
 from finsy.proto import p4r
 
 from docsis_ptf import batch_test
-from docsis_ptf.messages import DELETE, INSERT, MODIFY, group, text, update
+from docsis_ptf.messages import DELETE, INSERT, MODIFY, group, update
 from docsis_ptf.rpc import OK
 
 CODE: Final = grpc.StatusCode
@@ -105,7 +105,7 @@ class ErrorDetails(batch_test.BatchTest):
         updates = self.updates()
         answer = self.write(*(updates[name] for name, _ in batch))
         self.assert_details(answer, [code for _, code in batch], f"{[name for name, _ in batch]}")
-        self.assertEqual(self.state(), sorted(text(entity) for entity in behind))
+        self.assertEqual(self.state(), sorted(self.text(entity) for entity in behind))
 
 
 class OneOfEachAlone(batch_test.BatchTest):
@@ -124,7 +124,7 @@ class OneOfEachAlone(batch_test.BatchTest):
         nothing = p4r.Update(type=INSERT)
         answer = self.write(nothing)
         self.assertIs(answer.code, CODE.UNKNOWN, f"an update of no entity: {answer}")
-        self.assertEqual(self.state(), [text(self.primary(3))])
+        self.assertEqual(self.state(), [self.text(self.primary(3))])
 
 
 class RollbackOnError(batch_test.AllOrNoneTest):

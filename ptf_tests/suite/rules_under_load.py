@@ -67,7 +67,8 @@ class QueueParameters(passing_test.PassingTest):
         self.make_primary(index)
         before = self.fates(index)
         settings: tuple[dict[str, Any], ...] = (
-            {"buffer_size": 500_000, "max_frame": 1000, "traffic_priority": 1},
+            # Not the priority: BMv2 has queues by it, in which frames would overtake each other.
+            {"buffer_size": 500_000, "max_frame": 1000},
             # CoDel drops nothing of a queue that is as good as empty.
             {"queue_manager": int(QueueManager.CODEL), "generation": 1},
             {"latency_target": 1, "generation": 2},
