@@ -4,18 +4,8 @@
 
 use v1model::{ActionCall, EntryAction, EntryKey, Match};
 
+use crate::heap::{ALLOCATION, list};
 use crate::op::Op;
-
-/// How many bytes an allocator takes besides those that it gives.
-const ALLOCATION: usize = 16;
-
-/// The heap memory of a list, bytes, without what its items hold on the heap themselves.
-pub fn list<T>(items: &[T]) -> usize {
-    match size_of_val(items) {
-        0 => 0,
-        bytes => bytes + ALLOCATION,
-    }
-}
 
 /// The heap memory of a key, bytes.
 pub fn key(key: &EntryKey) -> usize {

@@ -30,6 +30,7 @@ mod export;
 mod failure;
 mod finished;
 mod footprint;
+mod heap;
 mod in_flight;
 pub mod in_process;
 pub mod journal;

@@ -9,9 +9,9 @@ use device::DigestConfig;
 use tonic::Code;
 use v1model::{ActionProfileId, DigestId, TableId};
 
-use crate::bytes_of;
 use crate::change::Change;
 use crate::failure::Failure;
+use crate::heap;
 
 /// Opaque metadata of a table entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -129,11 +129,11 @@ impl<K: Hash + Eq, N: Note> Noted<K, N> {
         let old = if *note == N::default() {
             self.notes.remove(&key)
         } else {
-            self.bytes += bytes_of::list(note.metadata());
+            self.bytes += heap::list(note.metadata());
             self.notes.insert(key, note.clone())
         };
         let old = old.as_ref().map(N::metadata);
-        self.bytes -= old.map_or(0, bytes_of::list);
+        self.bytes -= old.map_or(0, heap::list);
     }
 
     fn get(&self, key: &K) -> N {

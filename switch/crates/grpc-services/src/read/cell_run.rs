@@ -5,8 +5,8 @@
 use v1model::Pipeline;
 
 use super::{Entities, Query, arrays};
-use crate::bytes_of::list;
 use crate::failure::Failure;
+use crate::heap::list;
 use crate::proto::p4::v1 as p4;
 use crate::schema::Schema;
 use crate::wire::Asked;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Values of a register's cells.
 
-use crate::bytes_of::list;
+use crate::heap::list;
 
 /// The cells of a register as they were at one moment.
 #[derive(Debug)]

@@ -4,6 +4,7 @@
 use v1model::{CounterData, EntryAction, EntryKey, MeterConfig};
 
 use crate::bytes_of;
+use crate::heap;
 use crate::notes::EntryNote;
 
 /// An entry that was found.
@@ -24,6 +25,6 @@ impl Entry {
     /// The heap memory of the entry, bytes.
     pub fn bytes(&self) -> usize {
         let key = self.key.as_ref().map_or(0, bytes_of::key);
-        key + bytes_of::action(&self.action) + bytes_of::list(&self.note.metadata)
+        key + bytes_of::action(&self.action) + heap::list(&self.note.metadata)
     }
 }

@@ -15,9 +15,9 @@ use std::ops::Range;
 use v1model::Pipeline;
 
 use crate::action_call;
-use crate::bytes_of::list;
 use crate::entry;
 use crate::failure::Failure;
+use crate::heap::list;
 use crate::notes::Notes;
 use crate::proto::p4::v1 as p4;
 use crate::proto::p4::v1::entity::Entity;

@@ -6,7 +6,7 @@ use v1model::{CloneSession, CounterData, Group, Match, Member, MeterConfig, Repl
 
 use super::cells::Cells;
 use super::found::Entry;
-use crate::bytes_of::list;
+use crate::heap::list;
 use crate::notes::GroupNote;
 
 /// A piece of an answer. `place` is the object's place in the schema's list, and `first` is the

@@ -6,9 +6,9 @@ use v1model::{ActionId, ControlError, EntryKey, Match, TableEntry};
 use super::arrays::{render_counter, render_meter};
 use super::{Entities, Entry, Part, Progress, Query, Source};
 use crate::action_call;
-use crate::bytes_of;
 use crate::entry;
 use crate::failure::Failure;
+use crate::heap;
 use crate::notes::EntryNote;
 use crate::proto::p4::v1 as p4;
 use crate::proto::p4::v1::entity::Entity;
@@ -52,8 +52,8 @@ impl Filter {
 
     /// The memory that the filter takes, bytes.
     pub fn bytes(&self) -> usize {
-        let matches = self.matches.as_deref().map_or(0, bytes_of::list);
-        size_of::<Filter>() + matches + bytes_of::list(&self.note.metadata)
+        let matches = self.matches.as_deref().map_or(0, heap::list);
+        size_of::<Filter>() + matches + heap::list(&self.note.metadata)
     }
 }
 

@@ -5,9 +5,9 @@ use tonic::Status;
 use v1model::Pipeline;
 
 use crate::budget::Charge;
-use crate::bytes_of::list;
 use crate::failure::Failure;
 use crate::footprint::Footprint;
+use crate::heap::list;
 use crate::pipeline_config::{PipelineConfig, lock};
 use crate::read::{Answer, Part, Progress, Query, Source};
 use crate::schema::Schema;
