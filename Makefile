@@ -48,9 +48,9 @@ else
 TOGETHER = @$(MAKE) --no-print-directory --jobs=$(CORES) SIDE_BY_SIDE=yes
 setup: ## Debian packages, Python environment, the switch, the virtual world
 	$(TOGETHER) $@
-# What a run in Mininet takes: no virtual world.
+# What a run in Mininet takes: no virtual world, and none of the packages that only tests use.
 setup-mininet:
-	$(TOGETHER) CRATES=docsis-switch $@
+	$(TOGETHER) CRATES=docsis-switch PACKAGES=run $@
 # What virtual time takes: no switch, no Mininet, and no root where a compiler and Python's venv are there.
 setup-virtual:
 	$(TOGETHER) CRATES=docsis-world $@
@@ -61,7 +61,7 @@ setup-video: packages ## besides, the browser that plays adaptive videos in Mini
 	@mininet/setup/debian-packages.sh "$(PYTHON)" video
 
 packages:
-	@mininet/setup/debian-packages.sh "$(PYTHON)"
+	@mininet/setup/debian-packages.sh "$(PYTHON)" $(PACKAGES)
 
 build-packages:
 	@mininet/setup/debian-packages.sh "$(PYTHON)" build
@@ -82,6 +82,13 @@ $(STAMPS)/python: requirements.lock pyproject.toml $(ENVIRONMENT) $(STAMPS)/prot
 $(STAMPS)/stubs: $(wildcard switch/proto/docsis/*/v1/*.proto) mininet/setup/proto-stubs.sh $(STAMPS)/python
 	@mininet/setup/proto-stubs.sh "$(VENV)"
 	@touch $@
+
+# Root has no Rust of its own as a rule. With sudo that of the user who called it serves; nothing is written there.
+SUDO_HOME := $(if $(SUDO_USER),$(shell command -v cargo >/dev/null || getent passwd "$(SUDO_USER)" | cut -d: -f6))
+ifneq ($(and $(SUDO_HOME),$(wildcard $(SUDO_HOME)/.cargo/bin/cargo)),)
+export PATH := $(PATH):$(SUDO_HOME)/.cargo/bin
+export RUSTUP_HOME ?= $(SUDO_HOME)/.rustup
+endif
 
 # cargo knows better than a stamp what is out of date. What two crates depend on has the same features
 # for each of them, or cargo would compile it a second time; a test compares them.

@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installs the Debian packages that the testbed needs, only those with which it
-# is built and virtual time runs, or besides them all the browser that plays
-# videos; in each case only those that are missing.
+# Installs Debian packages, those that are missing: all that the testbed and its
+# tests need; only those with which it is built and virtual time runs (build); only
+# those and what runs in Mininet need (run); or besides all of them the browser that
+# plays videos (video).
 # Starts no service and enables none.
 #
-# Usage: debian-packages.sh PYTHON [build|video]
+# Usage: debian-packages.sh PYTHON [build|run|video]
 # OS_RELEASE names another file than /etc/os-release; tests give one.
 
 set -eu
@@ -35,23 +36,25 @@ if [ "$only" != build ]; then
     need iperf3 iperf3
     need irtt irtt
     need tcpdump tcpdump
-    need snmp snmpwalk
     need kmod modprobe
+    need iputils-ping ping
+    need iproute2 ip
+    need procps ps
+    # A file, not a command: Mininet's Python package.
+    [ -f /usr/lib/python3/dist-packages/mininet/__init__.py ] || missing="$missing mininet"
+fi
+if [ "$only" != build ] && [ "$only" != run ]; then
     # Students' programs are graded in its sandbox.
     need bubblewrap bwrap
-    need iputils-ping ping
     # Only tests call these: they look at what was set with a program that is not ours.
-    need iproute2 ip
     need ethtool ethtool
-    need procps ps
+    need snmp snmpwalk
     # And the live page's, which look at it in a browser without a window; they are
-    # skipped where there is none.
+    # skipped where there is none. It is larger than all the rest.
     if [ "$browser" = package ]; then
         need chromium chromium
         need chromium-driver chromedriver
     fi
-    # A file, not a command: Mininet's Python package.
-    [ -f /usr/lib/python3/dist-packages/mininet/__init__.py ] || missing="$missing mininet"
 fi
 if [ "$only" = video ]; then
     if [ "$browser" = snap ] && ! command -v chromium >/dev/null 2>&1; then
@@ -77,6 +80,10 @@ if ! command -v apt-get >/dev/null 2>&1; then
     echo "set-up: these programs' Debian packages are missing:$missing; this system has no apt-get, install them yourself" >&2
     exit 1
 fi
+
+# Set-up calls this script from several targets at a time, and apt-get does not wait for another one.
+exec 9<"$0"
+flock 9
 
 # invoke-rc.d and deb-systemd-invoke ask this file whether a package may start
 # its service: 101 is no. An administrator's own file rules.

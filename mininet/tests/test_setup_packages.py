@@ -73,6 +73,50 @@ def test_videos_on_ubuntu_need_a_browser_of_ones_own(programs: Path) -> None:
     assert "Chromium" not in asked(programs, "ubuntu", "video")[1]
 
 
+def test_a_run_needs_nothing_that_only_tests_use(programs: Path) -> None:
+    status, words = asked(programs, "debian", "run")
+    assert status == 1
+    packages = words.partition("missing:")[2].partition(";")[0].split()
+    assert {"mininet", "iperf3", "irtt", "tcpdump", "iputils-ping", "gcc"} <= set(packages)
+    assert not {"chromium", "chromium-driver", "ethtool", "snmp", "bubblewrap"} & set(packages)
+
+
+def _make(tmp_path: Path, passwd: str, *target: str) -> str:
+    """Runs make as sudo would for a user with that line in passwd, and returns what it prints."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in ("cut", "grep", "make", "nproc", "sed", "sh"):
+        found = shutil.which(name)
+        assert found is not None
+        (folder / name).symlink_to(found)
+    getent = folder / "getent"
+    getent.write_text(f'#!/bin/sh\necho "{passwd}"\n')
+    getent.chmod(0o755)
+    return subprocess.run(
+        [folder / "make", "--no-print-directory", *target],
+        cwd=ROOT,
+        env={"PATH": str(folder), "SUDO_USER": "tester"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+
+@pytest.mark.parametrize("installed", [False, True])
+def test_with_sudo_the_users_rust_serves(tmp_path: Path, installed: bool) -> None:
+    home = tmp_path / "home"
+    cargo = home / ".cargo" / "bin" / "cargo"
+    cargo.parent.mkdir(parents=True)
+    if installed:
+        cargo.write_text("#!/bin/sh\necho $RUSTUP_HOME\n")
+        cargo.chmod(0o755)
+    said = _make(
+        tmp_path, f"tester:x:1000:1000::{home}:/bin/sh",
+        "--eval=which-rust: ; @cargo 2>/dev/null || echo none", "which-rust",
+    )  # fmt: skip
+    assert said.strip() == (str(home / ".rustup") if installed else "none")
+
+
 def test_building_needs_no_testbeds_packages(programs: Path) -> None:
     for name in ("gcc", "cc"):
         program = programs / name
