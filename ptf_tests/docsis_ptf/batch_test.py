@@ -57,6 +57,19 @@ class BatchTest(ProtocolTest):
         do = Do("set_bucket", {"max_sustained_rate": rate, "max_burst": 1522})
         return self.names.entry(BUCKET, {"service_flow": Exact(service_flow)}, do)
 
+    def some_of_each(self) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
+        """Writes rules, primary service flows, stations and buckets, for the rest of the case."""
+        found = (
+            [self.rule(6), self.rule(17), self.rule(6, priority=20)],
+            [self.primary(modem) for modem in (1, 2, 511)],
+            [self.station(5, metadata=b"mine"), self.station(6), self.station(1 << 47)],
+            [self.bucket(4095)],
+        )
+        everything = [entity for entities in found for entity in entities]
+        self.do(*(update(INSERT, entity) for entity in everything))
+        self.undone(everything)
+        return found
+
     def state(self) -> list[str]:
         """Every table entry and multicast group that the target has, in words that compare."""
         found = self.read(p4r.Entity(table_entry=p4r.TableEntry()), group(0))

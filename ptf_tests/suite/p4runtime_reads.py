@@ -15,7 +15,7 @@ from finsy.proto import p4r
 
 from docsis_ptf import batch_test, protocol_test
 from docsis_ptf.batch_test import BUCKET, CLASSIFIER, PRIMARY, STATION
-from docsis_ptf.messages import INSERT, MODIFY, Exact, group, update
+from docsis_ptf.messages import INSERT, MODIFY, Do, Exact, group, update
 from docsis_ptf.programs import ENTITIES
 from docsis_ptf.rpc import OK
 
@@ -24,39 +24,51 @@ EVERYTHING: Final = p4r.Entity(table_entry=p4r.TableEntry())
 
 
 class TableEntries(batch_test.BatchTest):
-    """All entries of all tables, of one table, by key, by priority, and by metadata."""
+    """All entries of all tables, of one table, and one by its key."""
 
     def doRunTest(self) -> None:
         self.assertEqual(self.read(EVERYTHING), [])
-        rules = [self.rule(protocol, priority=priority) for protocol, priority in (
-            (6, 10), (17, 10), (6, 20))]  # fmt: skip
-        primaries = [self.primary(modem) for modem in (1, 2, 511)]
-        stations = [self.station(5, metadata=b"mine"), self.station(6), self.station(1 << 47)]
-        buckets = [self.bucket(4095)]
-        everything = [*rules, *primaries, *stations, *buckets]
-        self.do(*(update(INSERT, entity) for entity in everything))
-        self.undone(everything)
-        by_metadata = self.names.entry(STATION, metadata=b"mine")
+        everything = self.some_of_each()
+        rules, primaries, stations, buckets = everything
+        every = [entity for entities in everything for entity in entities]
         by_key = self.names.entry(CLASSIFIER, priority=10)
         by_key.table_entry.match.extend(rules[0].table_entry.match)
         for asked, wanted, said in (
-            (EVERYTHING, everything, "all tables"),
+            (EVERYTHING, every, "all tables"),
             (self.names.entry(CLASSIFIER), rules, "one table"),
             (self.names.entry(STATION), stations, "one table"),
             (self.names.entry(BUCKET), buckets, "a table of egress"),
             (self.names.entry(PRIMARY, {"modem": Exact(2)}), primaries[1:2], "a key"),
-            (self.names.entry(CLASSIFIER, priority=10), rules[:2], "a priority"),
             (by_key, rules[:1], "a key and a priority"),
-            (by_metadata, stations[:1], "metadata"),
         ):
             found = sorted(self.text(entity) for entity in self.read(asked))
             self.assertEqual(found, sorted(self.text(entity) for entity in wanted), said)
         # One call with several requests finds what each of them does.
         found = self.read(self.names.entry(PRIMARY), self.names.entry(BUCKET), EVERYTHING)
-        twice = Counter(map(self.text, [*primaries, *buckets, *everything]))
+        twice = Counter(map(self.text, [*primaries, *buckets, *every]))
         # A server may put two requests together, and then tells an entity once.
         self.assertEqual(set(map(self.text, found)), set(twice))
         self.assertLessEqual(Counter(map(self.text, found)), twice)
+
+
+class Filters(batch_test.BatchTest):
+    """Entries of a table by their priority, by their metadata, and by their action."""
+
+    def cases(self) -> Iterable[dict[str, Any]]:
+        return [{"by": by} for by in ("priority", "metadata", "action")]
+
+    def doRunTest(self, by: str) -> None:
+        rules, _, stations, _ = self.some_of_each()
+        flood = self.names.entry(STATION, {"modem": Exact(1), "address": Exact(99)}, Do("flood"))
+        self.do(update(INSERT, flood))
+        self.undone([flood])
+        asked, wanted = {
+            "priority": (self.names.entry(CLASSIFIER, priority=10), rules[:2]),
+            "metadata": (self.names.entry(STATION, metadata=b"mine"), stations[:1]),
+            "action": (self.names.entry(STATION, do=Do("flood")), [flood]),
+        }[by]
+        found = sorted(self.text(entity) for entity in self.read(asked))
+        self.assertEqual(found, sorted(self.text(entity) for entity in wanted))
 
 
 class DefaultEntries(batch_test.BatchTest):
