@@ -70,13 +70,20 @@ class ComparingTest(P4RuntimeTest):
         )
 
     def first_samples(
-        self, found: npt.NDArray[np.int64], model: Distribution, frames: int
+        self,
+        found: npt.NDArray[np.int64],
+        model: Distribution,
+        frames: int,
+        *,
+        summed: bool = True,
     ) -> npt.NDArray[np.int64]:
         """The samples that may be compared: as many as `frames` frames have, but for chance.
 
-        Fewer than that are no comparison of their own: the sum of the model's would be beyond
-        its bound.
+        Where their sum is compared as well (`summed`), too few of them are no comparison of their
+        own: it takes a sum beyond its bound. Elsewhere that they are there is one comparison.
         """
+        if not summed:
+            self._compared += 1
         wanted = statistics.samples_within(model, frames)
         self.assertGreaterEqual(
             len(found), wanted, f"drops among {frames} frames; chance leaves that many"

@@ -64,7 +64,7 @@ class RunLengths(renewal_test.RenewalTest):
 class Distribution(renewal_test.RenewalTest):
     """The distances have the distribution of the RFC's algorithm, from rare to constant drops."""
 
-    comparisons = 8
+    comparisons = 12
 
     def cases(self) -> Iterable[dict[str, Any]]:
         return [
@@ -75,7 +75,7 @@ class Distribution(renewal_test.RenewalTest):
     def doRunTest(self, p1: float, size: int, share: int) -> None:
         frames = self.params.frames // share
         model, found = self.observe(drop_prob_for(p1, size), size, frames)
-        some = self.first_samples(found, model, frames)
+        some = self.first_samples(found, model, frames, summed=False)
         self.assert_distribution(some, model)
         # The function says little of its end, where a drop may become certain too early.
         middle = model.longest // 2
@@ -89,14 +89,15 @@ class DropCounts(renewal_test.RenewalTest):
     Each window begins with a drop, so that they are independent of each other.
     """
 
-    comparisons = 2
+    comparisons = 3
 
     def doRunTest(self) -> None:
         frames = max(self.params.frames, FEWEST_FRAMES)
         model, found = self.observe(drop_prob_for(0.01, SIZE), SIZE, frames)
         counts, lengths = windows(found)
         expected = model.drops_behind(WINDOW)
-        wanted = len(self.first_samples(lengths, model.window(WINDOW), frames))
+        of_windows = model.window(WINDOW)
+        wanted = len(self.first_samples(lengths, of_windows, frames, summed=False))
         self.assert_sum(counts[:wanted], expected, "drops")
         # Independent drops at the same rate would spread by about as much as there are.
         mean = round(float((expected.distance * expected.probability).sum()))
