@@ -78,7 +78,7 @@ def demo(
         typer.Option(
             "--aqm",
             metavar="PRESET",
-            help="Play only this queue manager, one that docsis-p4 list shows; repeatable.",
+            help=f"Play only this queue manager, one of {', '.join(Preset)}; repeatable.",
         ),
     ] = None,
     seconds: Annotated[
