@@ -82,7 +82,8 @@ def _report(given: argparse.Namespace) -> int:
     tried = list(record.latest(record.read(given.record), given.seed).values())
     parts = (
         *(report.table(tried), report.by_step(tried), report.by_operator(tried)),
-        *(report.mutants(tried, Outcome.SURVIVED), report.mutants(tried, Outcome.NOT_COMPILED)),
+        *(report.mutants(tried, Outcome.SURVIVED), report.mutants(tried, Outcome.WAITING)),
+        report.mutants(tried, Outcome.NOT_COMPILED),
     )
     print("\n\n".join((*parts, report.verdict(tried))))
     return 0

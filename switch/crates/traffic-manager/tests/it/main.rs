@@ -12,6 +12,7 @@ mod wishes;
 mod acks;
 mod framing;
 mod grants;
+mod limits;
 mod packets;
 mod reserved;
 mod reshaping;
