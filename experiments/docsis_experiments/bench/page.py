@@ -4,8 +4,7 @@
     python -m docsis_experiments.bench.page FIGURES.json docs/performance.md
 
 writes the page's table anew and keeps the figures beside it, in docs/performance.json, with the
-picture of the switches in docs/images/bench.png. `make performance` does so after measuring, and a
-test fails where the page has other figures than those that are kept.
+picture of the switches in docs/images/bench.png. `make performance` does so after measuring.
 """
 
 from __future__ import annotations
