@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `--help` shows of each command."""
+"""The help of each command shows whole sentences."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ HERE = "127.0.0.1"
 GAME = "  - {name: game, kind: game}\n"
 
 
-# What the description becomes.
+# The stage makes uploads of the description.
 
 
 def test_uploads_yield_as_described() -> None:
@@ -102,7 +102,7 @@ def test_no_upload_is_complete_before_the_end(rate: int, seconds: float) -> None
     assert size > rate / 8 * seconds
     piece = torrent.piece_length(size)
     assert size % piece == 0
-    # What it takes in memory: 20 bytes for each piece.
+    # A piece takes 20 bytes of memory.
     assert size // piece <= 16_384
 
 

@@ -79,7 +79,7 @@ def measure(run: RunState, progress: Callable[[str], None]) -> dict[str, Any]:
 
 
 def loops(flows: dict[str, int], before: Health, after: Health) -> dict[str, Any]:
-    """What the loops did between two looks, by the device's name; see `measure`.
+    """Computes the figures of each device's control loop between two looks; see `measure`.
 
     Args:
         flows: Number of service flows of each device.

@@ -60,11 +60,11 @@ class Uploads:
     uploads: tuple[Upload, ...]
 
     def of(self, address: str) -> tuple[Upload, ...]:
-        """Those of the client at an address."""
+        """Returns the uploads that the client at an address sends."""
         return tuple(one for one in self.uploads if one.source[0] == address)
 
     def to(self, address: str) -> tuple[Upload, ...]:
-        """Those to the peers at an address."""
+        """Returns the uploads that the peers at an address receive."""
         return tuple(one for one in self.uploads if one.peer[0] == address)
 
 

@@ -32,7 +32,7 @@ class Alert(Protocol):
         """Kind of the alert."""
 
     def message(self) -> str:
-        """The same in words."""
+        """The alert as a sentence."""
 
 
 class TorrentAlert(Alert, Protocol):

@@ -48,7 +48,7 @@ def piece_length(size: int) -> int:
 
 
 def document(name: str, size: int) -> dict[bytes, Info]:
-    """What a .torrent file has (BEP 3), before it is bencoded.
+    """Builds the dictionary of a .torrent file (BEP 3), before it is bencoded.
 
     Args:
         name: The torrent's name, which tells it from others of its size.
