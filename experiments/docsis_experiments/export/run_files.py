@@ -147,7 +147,11 @@ def _table(path: Path, types: Mapping[str, Any]) -> Any:
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise TestbedError(f"{path}: is longer than {_MOST_BYTES} bytes")
-        return csv.read_csv(path, convert_options=csv.ConvertOptions(column_types=dict(types)))
+        return csv.read_csv(
+            path,
+            read_options=csv.ReadOptions(use_threads=False),
+            convert_options=csv.ConvertOptions(column_types=dict(types)),
+        )
     except OSError as error:
         raise TestbedError(f"{path}: cannot be read ({error.strerror})") from None
     except (pa.ArrowException, ValueError) as error:

@@ -209,7 +209,7 @@ class _Refused(Exception):
 def _decode(content: bytes) -> list[Outcome]:
     if len(content) > MOST_BYTES:
         raise _Refused(f"is larger than {MOST_BYTES} bytes")
-    source = pq.ParquetFile(io.BytesIO(content), page_checksum_verification=True)
+    source = pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
     marks = source.schema_arrow.metadata or {}
     if _VERSION_KEY not in marks:
         raise _Refused("is no file of outcomes")
@@ -227,7 +227,9 @@ def _decode(content: bytes) -> list[Outcome]:
     )
     if source.metadata.num_rows > MOST_OUTCOMES or size > MOST_BYTES:
         raise _Refused("has more content than outcomes can have")
-    rows = source.read().to_pylist()
+    # One thread, and no Python object that a thread of Arrow's would have to let go of: one that
+    # does so while the program ends takes the program with it.
+    rows = source.read(use_threads=False).to_pylist()
     if marks.get(_DIGEST_KEY) != _digest(rows):
         raise _Refused("is damaged: its content is not what was written")
     return [_outcome(row) for row in rows]

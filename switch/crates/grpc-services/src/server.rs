@@ -37,8 +37,14 @@ use crate::wire::rpc::p4_runtime_server::P4RuntimeServer;
 const GRACE: Duration = Duration::from_secs(1);
 /// How many bytes of a request a client may send before the server takes any of them. A control
 /// loop's batch fits, so that its client does not have to wait in the middle. These bytes are not
-/// charged, so all connections together must not have many of them.
-const WINDOW: u32 = 128 << 10;
+/// charged, so all streams together must not have many of them.
+const WINDOW: u32 = 32 << 10;
+/// The same for all requests of a connection. It also says how many short frames may wait: h2 counts
+/// each as the 256 bytes that keeping it takes, and closes the connection when those that are
+/// missing from the frames make half of this. A stream whose window is full of messages must not get
+/// there, where each is in a frame of its own and has 16 bytes with its prefix, as the
+/// acknowledgement of a digest: [`WINDOW`] x (256 / 16 - 1) is less than half.
+const CONNECTION_WINDOW: u32 = 1 << 20;
 /// The longest metadata of a request, bytes.
 const METADATA: u32 = 8 << 10;
 /// The longest request of the services other than P4Runtime, bytes.
@@ -154,7 +160,7 @@ impl Server {
             .max_concurrent_streams(Some(limits.rpcs_per_connection))
             .timeout(limits.rpc_time)
             .initial_stream_window_size(WINDOW)
-            .initial_connection_window_size(WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW)
             .http2_max_header_list_size(METADATA)
             .http2_keepalive_interval(Some(KEEP_ALIVE))
             .http2_keepalive_timeout(Some(KEEP_ALIVE));

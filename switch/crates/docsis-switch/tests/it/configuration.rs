@@ -94,7 +94,7 @@ fn a_configuration_takes_no_more_than_the_documentation_says() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
         let mut client = connect(&switch.address).await;
-        let (answer, (requests, _answers)) = arbitrate(&mut client, "").await;
+        let (answer, (requests, mut answers)) = arbitrate(&mut client, "").await;
         answer.unwrap();
         let address = format!("http://{}", switch.address);
         let mut traffic_manager = TrafficManagerClient::connect(address).await.unwrap();
@@ -115,10 +115,9 @@ fn a_configuration_takes_no_more_than_the_documentation_says() {
         };
         for _ in 0..SENT {
             let update = Some(Update::Packet(to_port_1.clone()));
-            requests
-                .send(p4::StreamMessageRequest { update })
-                .await
-                .unwrap();
+            if requests.send(p4::StreamMessageRequest { update }).await.is_err() {
+                panic!("the stream has ended: {:?}", answers.message().await);
+            }
         }
         let (mut queued, mut lost) = (0, 0);
         until("the packets are queued or lost", || {

@@ -141,6 +141,8 @@ fn a_stop_beyond_the_bound_makes_time_jump_and_the_run_invalid() {
 /// Stops a switch until it has stood for so long and `meanwhile` has been done.
 fn stopped_while(switch: &Switch, ns: u64, meanwhile: impl FnOnce()) {
     switch.signal(libc::SIGSTOP);
+    // The signal is on its way until each thread has it: a busy machine takes its time.
+    until("the switch stands", || switch.stands());
     let stopped = Instant::now();
     meanwhile();
     until("so much time", || stopped.elapsed().as_nanos() as u64 > ns);

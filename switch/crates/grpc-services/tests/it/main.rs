@@ -19,6 +19,7 @@ mod pipeline_config;
 mod random;
 mod roles;
 mod selectors;
+mod small_messages;
 mod streams;
 mod tls;
 mod unread;

@@ -66,6 +66,16 @@ impl Switch {
         unsafe { libc::kill(self.child.id() as i32, signal) };
     }
 
+    /// Whether a signal has stopped each of its threads (proc(5), `stat`).
+    pub fn stands(&self) -> bool {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
+        tasks.into_iter().all(|task| {
+            let stat = std::fs::read_to_string(task.unwrap().path().join("stat"));
+            // The state stands behind the name, which may have any characters.
+            stat.is_ok_and(|stat| stat.rsplit(") ").next().is_some_and(|s| s.starts_with('T')))
+        })
+    }
+
     /// Waits for the end; the exit status and what was said on standard error.
     pub fn end(mut self) -> (ExitStatus, String) {
         let mut said = String::new();
