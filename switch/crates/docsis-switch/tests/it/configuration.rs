@@ -115,7 +115,11 @@ fn a_configuration_takes_no_more_than_the_documentation_says() {
         };
         for _ in 0..SENT {
             let update = Some(Update::Packet(to_port_1.clone()));
-            if requests.send(p4::StreamMessageRequest { update }).await.is_err() {
+            if requests
+                .send(p4::StreamMessageRequest { update })
+                .await
+                .is_err()
+            {
                 panic!("the stream has ended: {:?}", answers.message().await);
             }
         }
