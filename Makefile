@@ -147,10 +147,11 @@ p4-check: packages $(STAMPS)/python
 
 # --- Tests -----------------------------------------------------------------------
 
-.PHONY: test test-all lint lint-python lint-rust fmt ptf test-rust test-python test-end-to-end
+.PHONY: test test-all lint lint-python lint-rust fmt ptf test-rust test-python test-experiments test-the-rest \
+    test-end-to-end
 # All of it runs side by side, so that no core waits: what has a clock runs in time on a busy
 # machine, too. The longest first.
-PARTS = test-rust lint-rust ptf test-end-to-end test-python lint-python p4-check demo-virtual
+PARTS = test-rust lint-rust ptf test-end-to-end test-experiments test-the-rest lint-python p4-check demo-virtual
 JOBS = 3
 # What has no clock gives way to the PTF suite and the end-to-end tests, which wait for each other.
 GIVES_WAY = $(if $(SIDE_BY_SIDE),nice -n 10)
@@ -198,8 +199,15 @@ test-rust: switch $(if $(SIDE_BY_SIDE),lint-rust)
 	$(SHARES_JOBS)cd switch && $(LINTED) && $(GIVES_WAY) cargo test --locked --quiet --lib --bins --tests \
 	    $(if $(WITHOUT_LONG),,-- --include-ignored)
 
-test-python: setup setup-video
-	$(GIVES_WAY) $(VENV)/bin/pytest --durations=25 -m 'not end_to_end$(if $(WITHOUT_LONG), and not long)'
+# Two halves, which take about as long: at the end, when nothing else is left, each has a core.
+test-python: test-experiments test-the-rest
+PYTEST = $(GIVES_WAY) $(VENV)/bin/pytest --durations=25 -m 'not end_to_end$(if $(WITHOUT_LONG), and not long)'
+
+test-experiments: setup setup-video
+	$(PYTEST) experiments/tests
+
+test-the-rest: setup setup-video
+	$(PYTEST) $(filter-out experiments/tests,$(wildcard */tests))
 
 # Their files alone: pytest imports every file that it looks for them in.
 END_TO_END = $(shell grep -rl --include='test_*.py' 'pytest.mark.end_to_end' $(PYTHON_CODE))
