@@ -82,6 +82,12 @@ def test_losses_that_a_longer_round_trip_needs() -> None:
     assert all(one in says("001-LF") for one in found)
 
 
+def test_losses_of_fifty_flows_and_of_one() -> None:
+    many, one = (probability(5e6 / flows, ALONE, 0.3) for flows in (50, 1))
+    assert f"{many / one:.0f}" == "2500"
+    assert "2,500 times the probability" in says("001-I2")
+
+
 def test_only_an_explanation_of_that_outcome_is_shown() -> None:
     explanations = load_explanations()
     rows = [
