@@ -180,9 +180,14 @@ pub fn refusal_at(address: &str, args: &[&str]) -> String {
 
 /// Asks again and again until `done`.
 pub fn until(what: &str, mut done: impl FnMut() -> bool) {
+    until_or(what, || done().then_some(()).ok_or(""));
+}
+
+/// Waits until something has been done; an error says what is missing still.
+pub fn until_or<E: std::fmt::Display>(what: &str, mut done: impl FnMut() -> Result<(), E>) {
     let end = Instant::now() + PATIENCE;
-    while !done() {
-        assert!(Instant::now() < end, "{what} does not happen");
+    while let Err(missing) = done() {
+        assert!(Instant::now() < end, "{what} does not happen: {missing}");
         std::thread::yield_now();
     }
 }
