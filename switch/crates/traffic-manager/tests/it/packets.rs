@@ -5,8 +5,8 @@
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use traffic_manager::{
-    Commit, ConfigError, Configuration, DEFAULT_DEPTH, PacketQueueChange, PacketQueues, PortConfig,
-    QueueId, ServiceFlowConfig,
+    Commit, ConfigError, Configuration, DEFAULT_DEPTH, Destination, Model, ModelKind,
+    PacketQueueChange, PacketQueues, Place, PortConfig, QueueId, ServiceFlowConfig,
 };
 
 const PRIORITIES: u8 = 3;
@@ -475,4 +475,21 @@ fn a_port_is_held_while_its_packet_is_on_offer() {
     assert_eq!(flushed, DEFAULT_DEPTH);
     queues.set_held(0, false);
     assert!(queues.is_empty() && depart(&mut queues, 1).is_none());
+}
+
+/// A frame's segment costs time to find, and the queues that BMv2 has leave every frame in its place.
+#[test]
+fn frames_need_not_come_with_their_segments() {
+    let mut model = Model::<u64>::new(ModelKind::Bmv2 {
+        priorities: PRIORITIES,
+    });
+    model.add_port(5);
+    let Place::Queue(slot) = model.place(Destination {
+        port: 5,
+        priority: 0,
+        queue_id: 1,
+    }) else {
+        panic!("no queue");
+    };
+    assert!(!model.suppresses_acks(slot));
 }
