@@ -82,6 +82,15 @@ def test_losses_that_a_longer_round_trip_needs() -> None:
     assert all(one in says("001-LF") for one in found)
 
 
+def test_whole_segments_of_small_windows() -> None:
+    # Whole segments of a window, without the one that waits for its pair.
+    windows = {8_000: (5, "72.4%"), 16_000: (11, "90.5%")}
+    for window, (segments, share) in windows.items():
+        assert window // 1448 == segments
+        assert f"{100 * (segments - segments % 2) * 1448 / window:.1f}%" == share
+        assert share in says("001-T1")
+
+
 def test_losses_of_fifty_flows_and_of_one() -> None:
     many, one = (probability(5e6 / flows, ALONE, 0.3) for flows in (50, 1))
     assert f"{many / one:.0f}" == "2500"
