@@ -88,7 +88,7 @@ class PtfModules:
     def failure(self, tree: Tree, site: Site) -> Failure | None:
         """See `Step`."""
         selection = self._choose(site.file)
-        # All but what is left out, or the modules that are named.
+        # A selection that only leaves modules out has the CMTS's among the others.
         has_cmts = _CMTS in selection or all(word.startswith("^") for word in selection)
         if has_cmts and (said := self._compiler.compiled(tree, _CMTS)):
             return Failure("p4c", said)

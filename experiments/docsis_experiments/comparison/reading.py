@@ -215,6 +215,7 @@ def _delays(path: Path, seconds: float) -> dict[str, np.ndarray[Any, np.dtype[np
             raise TestbedError(f"{path}: is longer than {_MOST_PACKETS} bytes")
         table = csv.read_csv(
             path,
+            # No threads that might still run while the program ends; see runs/files.py.
             read_options=csv.ReadOptions(use_threads=False),
             convert_options=csv.ConvertOptions(
                 column_types={

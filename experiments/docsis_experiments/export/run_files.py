@@ -149,6 +149,7 @@ def _table(path: Path, types: Mapping[str, Any]) -> Any:
             raise TestbedError(f"{path}: is longer than {_MOST_BYTES} bytes")
         return csv.read_csv(
             path,
+            # No threads that might still run while the program ends; see runs/files.py.
             read_options=csv.ReadOptions(use_threads=False),
             convert_options=csv.ConvertOptions(column_types=dict(types)),
         )

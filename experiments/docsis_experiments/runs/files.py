@@ -227,8 +227,8 @@ def _decode(content: bytes) -> list[Outcome]:
     )
     if source.metadata.num_rows > MOST_OUTCOMES or size > MOST_BYTES:
         raise _Refused("has more content than outcomes can have")
-    # One thread, and no Python object that a thread of Arrow's would have to let go of: one that
-    # does so while the program ends takes the program with it.
+    # Arrow gets no threads and no Python object here. A thread of Arrow's that releases a Python
+    # object while the interpreter ends aborts the process.
     rows = source.read(use_threads=False).to_pylist()
     if marks.get(_DIGEST_KEY) != _digest(rows):
         raise _Refused("is damaged: its content is not what was written")

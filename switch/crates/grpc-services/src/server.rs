@@ -39,11 +39,13 @@ const GRACE: Duration = Duration::from_secs(1);
 /// loop's batch fits, so that its client does not have to wait in the middle. These bytes are not
 /// charged, so all streams together must not have many of them.
 const WINDOW: u32 = 32 << 10;
-/// The same for all requests of a connection. It also says how many short frames may wait: h2 counts
-/// each as the 256 bytes that keeping it takes, and closes the connection when those that are
-/// missing from the frames make half of this. A stream whose window is full of messages must not get
-/// there, where each is in a frame of its own and has 16 bytes with its prefix, as the
-/// acknowledgement of a digest: [`WINDOW`] x (256 / 16 - 1) is less than half.
+/// How many bytes of all its requests a client may send on a connection before the server takes any.
+///
+/// The number also limits short frames. For each frame below 256 bytes that waits, h2 adds up what
+/// the frame is short of 256, and it closes the connection when the sum exceeds half of this window.
+/// A client that sends each message in a frame of its own must not lose its connection for that. The
+/// shortest message that makes sense, the acknowledgement of a digest, has 16 bytes with its prefix.
+/// A stream full of these adds up to [`WINDOW`] x (256 / 16 - 1), which is less than half.
 const CONNECTION_WINDOW: u32 = 1 << 20;
 /// The longest metadata of a request, bytes.
 const METADATA: u32 = 8 << 10;

@@ -180,7 +180,7 @@ pub fn refusal_at(address: &str, args: &[&str]) -> String {
 
 /// Asks again and again until `done`.
 pub fn until(what: &str, mut done: impl FnMut() -> bool) {
-    until_or(what, || done().then_some(()).ok_or(""));
+    until_or(what, || done().then_some(()).ok_or("not yet"));
 }
 
 /// Waits until something has been done; an error says what is missing still.
