@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rules_made import around, band, beyond, made_part, made_rule, seeds
 
-from docsis_experiments.reproduction.catalogue.loader import load_catalogue
+from docsis_experiments.reproduction.catalogue.loader import registered_rules
 from docsis_experiments.reproduction.catalogue.part import IntervalKind, Place, Role
 from docsis_experiments.reproduction.catalogue.rule import Best, Kind, Rule
 from docsis_experiments.reproduction.judge.row import Asking, judge, seeds_that_count
@@ -263,7 +263,7 @@ def test_what_the_rule_does_not_have_is_refused() -> None:
 
 
 def test_every_registered_rule_can_be_judged_and_is_not_run_without_runs() -> None:
-    for rule in load_catalogue().rules.values():
+    for rule in registered_rules().values():
         judged = judge(rule, {number: {} for number in rule.reading_numbers}, FULL)
         expected = Verdict.NOT_REPRODUCIBLE if rule.kind is Kind.IRREPRODUCIBLE else N
         assert judged.verdict is expected
@@ -272,7 +272,7 @@ def test_every_registered_rule_can_be_judged_and_is_not_run_without_runs() -> No
 
 def test_a_registered_row_is_judged_by_its_words() -> None:
     """000-F1a: 'CD, CT, PIE each R 19-27, C <17, >30, not BC'."""
-    rule = load_catalogue().rules["000-F1a"]
+    rule = registered_rules()["000-F1a"]
     good = {
         "p90 sfq-codel": 13,
         "p90 sfq-pie": 13,
@@ -296,7 +296,7 @@ def test_a_registered_row_is_judged_by_its_words() -> None:
 
 def test_a_condition_that_fails_decides_for_its_row() -> None:
     """000-F6a: 'the same spread at 200 ms must be at least 10%, else undecided'."""
-    rule = load_catalogue().rules["000-F6a"]
+    rule = registered_rules()["000-F6a"]
     for far, near, expected in ((15, 1, R), (15, 8, C), (15, 3, U), (5, 1, U), (5, 8, U)):
         values = {"spread 200ms": far, "spread 20ms": near}
         measured = {name: seeds([x, x + 0.1] * 10) for name, x in values.items()}

@@ -20,7 +20,7 @@ from docsis_experiments.declared import modules
 from docsis_experiments.experiment.plan import plan_for, sustained_rate
 from docsis_experiments.measurement.begun import begun
 from docsis_experiments.measurement.reading import Reading
-from docsis_experiments.reproduction.catalogue.loader import load_catalogue
+from docsis_experiments.reproduction.catalogue.loader import registered_rules
 from docsis_experiments.reproduction.catalogue.part import Place
 from docsis_experiments.reproduction.catalogue.rule import Kind, Rule
 from docsis_experiments.reproduction.figure import Made as FromRow
@@ -62,7 +62,7 @@ ROWS: Final[dict[str, Row]] = {
 
 RULES: Final[dict[str, Rule]] = {
     name: rule
-    for name, rule in load_catalogue().rules.items()
+    for name, rule in registered_rules().items()
     if rule.paper == "002" and rule.kind is not Kind.IRREPRODUCIBLE
 }
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,19 @@ from docsis_experiments.reproduction.calibrations.web_round_trip import (
 )
 from docsis_experiments.reproduction.making import Done
 from docsis_experiments.reproduction.row import TRIAL_SEEDS, Asked, Level, Run
+from docsis_experiments.reproduction.rows.p002.e3 import ROWS as EXP3
 from docsis_experiments.reproduction.rows.p002.nf import ROWS
-from docsis_experiments.reproduction.sensitivities import collisions, game_latency, one_video
+from docsis_experiments.reproduction.sensitivities import (
+    collisions,
+    game_latency,
+    one_video,
+    two_tiers,
+)
 from docsis_experiments.reproduction.settings.p000_managers import Manager
+from docsis_experiments.reproduction.settings.p002_levels import times
+from docsis_experiments.reproduction.settings.p002_quantities import BINS_S, deviation
+from docsis_experiments.reproduction.settings.p002_readings import Reading
+from docsis_experiments.reproduction.settings.p002_traffic import TIER2
 from docsis_experiments.reproduction.shelf import Shelf
 from docsis_experiments.runs.store import Store
 from docsis_testbed.errors import TestbedError
@@ -67,6 +78,19 @@ def test_the_variants_of_one_video_are_the_row_behind_other_queues() -> None:
     registered = {work.unit for work in nf.works(asked) if isinstance(work, Run)}
     assert registered
     assert registered <= {run.unit for run in runs}
+
+
+def test_the_deviations_in_other_bins_are_of_what_the_row_plays() -> None:
+    runs = two_tiers.works()
+    assert {run.unit.seed for run in runs} == set(two_tiers.SEEDS) <= set(TRIAL_SEEDS)
+    [over_time] = [row for row in EXP3 if row.id == "002-E3S"]
+    asked = Asked(Level.STUDY, 1, two_tiers.SEEDS)
+    registered = [work.unit for work in over_time.works(asked) if isinstance(work, Run)]
+    assert [replace(run.unit, quantities=()) for run in runs] == [
+        replace(unit, quantities=()) for unit in registered
+    ]
+    of_the_row = deviation(TIER2, times(Level.STUDY).middle, BINS_S[Reading.FIRST]).key
+    assert all(of_the_row in unit.quantities for unit in (runs[0].unit, registered[0]))
 
 
 def test_what_a_trial_plays_is_kept_and_a_failure_is_told(

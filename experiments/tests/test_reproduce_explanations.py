@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docsis_control.config.errors import ConfigError
-from docsis_experiments.reproduction.catalogue.loader import load_catalogue
+from docsis_experiments.reproduction.catalogue.loader import registered_rules
 from docsis_experiments.reproduction.explanations.loader import load_explanations
 from docsis_experiments.reproduction.explanations.tcp_law import Lred, probability, rate, wait
 from docsis_experiments.reproduction.explanations.tcp_law import Path as Route
@@ -31,7 +31,7 @@ def says(row: str) -> str:
 
 
 def test_every_explanation_is_of_a_rule() -> None:
-    rules = load_catalogue().rules
+    rules = registered_rules()
     assert set(load_explanations()) <= set(rules)
 
 

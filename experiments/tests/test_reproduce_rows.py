@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from docsis_experiments.reproduction import collecting, earlier, job
-from docsis_experiments.reproduction.catalogue.loader import load_catalogue
+from docsis_experiments.reproduction.catalogue.loader import registered_rules
 from docsis_experiments.reproduction.catalogue.rule import Kind
 from docsis_experiments.reproduction.costs import calibration
 from docsis_experiments.reproduction.evaluation import Evaluated, evaluate
@@ -28,7 +28,7 @@ CHEAP = ("001-P1", "001-F10", "001-F3b", "000-S9")
 
 
 def test_rows_are_of_the_catalogue() -> None:
-    registered = load_catalogue().rules
+    registered = registered_rules()
     assert rows()
     assert rows().keys() <= registered.keys()
     for name, row in rows().items():
@@ -44,7 +44,7 @@ def test_rows_are_of_the_catalogue() -> None:
 
 
 def test_all_rows_tell_their_works_at_smoke() -> None:
-    registered = load_catalogue().rules
+    registered = registered_rules()
     names = list(rows())
     plan = collecting.plan(Request(level=Level.SMOKE), names, rows(), registered)
     assert [(one.row.id, one.problem) for one in plan.rows if one.problem] == []
@@ -56,7 +56,7 @@ def test_all_rows_tell_their_works_at_smoke() -> None:
 def test_some_run_at_smoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calibration, "costs", lambda folder, jobs: [])
     bench = Bench(
-        rows(), load_catalogue().rules, Shelf(Store(tmp_path / "kept")), {}, tmp_path / "results"
+        rows(), registered_rules(), Shelf(Store(tmp_path / "kept")), {}, tmp_path / "results"
     )
     folder = job.run(
         Request(CHEAP, Level.SMOKE), player=Processes(2), jobs=2, console=Console(quiet=True),
@@ -71,7 +71,7 @@ def test_some_run_at_smoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_what_needs_no_works_is_judged(tmp_path: Path) -> None:
-    registered = load_catalogue().rules
+    registered = registered_rules()
     plan = collecting.plan(Request(level=Level.FULL), ["000-S9"], rows(), registered)
     found = [evaluate(one, Shelf(Store(tmp_path)), {}) for one in plan.rows]
     done = judged(registered["000-S9"], found, Level.FULL, "virtual")
@@ -83,7 +83,7 @@ def test_what_needs_no_works_is_judged(tmp_path: Path) -> None:
 def test_a_row_without_a_mac_is_at_best_reproduced_without_one(
     name: str, without_mac: bool
 ) -> None:
-    registered = load_catalogue().rules
+    registered = registered_rules()
     rule = registered[name]
     row = rows()[name]
     assert row.without_mac is without_mac

@@ -14,7 +14,7 @@ from results_given import about, even, given, outcome
 
 from docsis_experiments.experiment.models import Scenario
 from docsis_experiments.experiment.plan import plan_for, service_flow
-from docsis_experiments.reproduction.catalogue.loader import load_catalogue
+from docsis_experiments.reproduction.catalogue.loader import registered_rules
 from docsis_experiments.reproduction.catalogue.part import Place
 from docsis_experiments.reproduction.row import Asked, Level, Row, Run, Seeds
 from docsis_experiments.reproduction.rows import p000
@@ -25,9 +25,7 @@ from docsis_testbed import preflight
 from docsis_testbed.errors import TestbedError
 
 RULES: Final = {
-    name: rule
-    for name, rule in load_catalogue().rules.items()
-    if rule.paper == "000" and rule.mininet
+    name: rule for name, rule in registered_rules().items() if rule.paper == "000" and rule.mininet
 }
 
 ROWS: Final[dict[str, Row]] = {

@@ -12,7 +12,7 @@ from typing import Any, Final
 import pytest
 from results_given import Given, even, outcome
 
-from docsis_experiments.reproduction.catalogue.loader import load_catalogue
+from docsis_experiments.reproduction.catalogue.loader import registered_rules
 from docsis_experiments.reproduction.catalogue.rule import Kind
 from docsis_experiments.reproduction.row import Asked, Computation, Draws, Level, Row, Run
 from docsis_experiments.reproduction.rows import p000
@@ -22,7 +22,7 @@ from docsis_experiments.runs.outcome import Outcome
 
 RULES: Final = {
     name: rule
-    for name, rule in load_catalogue().rules.items()
+    for name, rule in registered_rules().items()
     if rule.paper == "000" and rule.kind is not Kind.IRREPRODUCIBLE
 }
 

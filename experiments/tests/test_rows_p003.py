@@ -13,7 +13,7 @@ import pytest
 from docsis_experiments.populations.drawing import seed_of
 from docsis_experiments.populations.loader import check, load
 from docsis_experiments.reproduction import asking
-from docsis_experiments.reproduction.catalogue.loader import load_catalogue
+from docsis_experiments.reproduction.catalogue.loader import registered_rules
 from docsis_experiments.reproduction.figure import Made
 from docsis_experiments.reproduction.figure_data import as_data
 from docsis_experiments.reproduction.judge.row import Asking, judge
@@ -64,7 +64,7 @@ def test_it_is_the_shipped_population() -> None:
 
 
 def test_how_many_tests_there_are() -> None:
-    registered = load_catalogue().rules
+    registered = registered_rules()
     for name in OURS:
         row, rule = rows()[name], registered[name]
         assert asking.asked(row, rule, Level.SMOKE, 1).seeds == (901,)
@@ -168,7 +168,7 @@ def test_parts_of_figure_3(given: Given) -> None:
 
 def test_all_rows_are_judged_as_the_bands_say(given: Given) -> None:
     """As published is consistent, and what is not a row of the same results contradicts."""
-    registered = load_catalogue().rules
+    registered = registered_rules()
     verdicts = {}
     for name in OURS:
         parts = rows()[name].parts(ASKED, given)

@@ -11,7 +11,7 @@ from typing import Any, Final
 import jsonschema
 
 from docsis_experiments.reports import document as documents
-from docsis_experiments.reproduction.catalogue.loader import load_catalogue
+from docsis_experiments.reproduction.catalogue.loader import registered_rules
 from docsis_experiments.reproduction.document import EXPERIMENT, VERSION, counts
 from docsis_experiments.reproduction.figure import place
 from docsis_experiments.reproduction.judge.verdict import Standing, Verdict
@@ -135,7 +135,7 @@ def together(before: Mapping[str, Any], after: Data, name: str) -> Data:
     for row in after["rows"]:
         earlier = rows.get(row["id"])
         rows[row["id"]] = row if earlier is None else _newer(earlier, row, after["stage"])
-    order = {name: number for number, name in enumerate(load_catalogue().rules)}
+    order = {name: number for number, name in enumerate(registered_rules())}
     # Rows that the catalogue does not have any more stand last.
     merged = sorted(rows.values(), key=lambda row: (order.get(row["id"], len(order)), row["id"]))
     figures = {figure["id"]: figure for figure in before["figures"]}

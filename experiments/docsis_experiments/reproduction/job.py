@@ -57,11 +57,11 @@ def shipped() -> Bench:
     Raises:
         TestbedError: A rule cannot be used.
     """
-    from docsis_experiments.reproduction.catalogue.loader import load_catalogue
+    from docsis_experiments.reproduction.catalogue.loader import registered_rules
     from docsis_experiments.reproduction.rows import figures, rows
 
     try:
-        registered = load_catalogue().rules
+        registered = registered_rules()
     except ConfigError as error:
         raise TestbedError(str(error)) from None
     return Bench(rows(), registered, Shelf(), figures())

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,6 +76,16 @@ def load_catalogue(folder: Path = FOLDER, hashes: Path | None = None) -> Catalog
             [Problem(folder, 0, missing[0], "is registered, and is in none of the files")]
         )
     return Catalogue(papers, rules)
+
+
+@functools.cache
+def registered_rules() -> Mapping[str, Rule]:
+    """The rules of this folder by id, in order; a process reads them once, as that takes seconds.
+
+    Raises:
+        ConfigError: As `load_catalogue` does, each time.
+    """
+    return load_catalogue().rules
 
 
 def _paper(document: Document) -> Paper:

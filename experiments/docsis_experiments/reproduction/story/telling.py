@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from docsis_experiments.reproduction.catalogue.loader import load_catalogue
+from docsis_experiments.reproduction.catalogue.loader import registered_rules
 from docsis_experiments.reproduction.judge.verdict import Verdict
 from docsis_experiments.reproduction.page import values
 from docsis_experiments.reproduction.page.drawing import picture
@@ -69,7 +69,7 @@ class _Teller:
     def told_of(self, row: str, part: str) -> str:
         """The outcome of a row, with a value of it where it has run."""
         found = self.rows.get(row)
-        if found is None and row not in load_catalogue().rules:
+        if found is None and row not in registered_rules():
             raise TestbedError(f"the story names {row}, which the catalogue does not have")
         if found is None or found["state"] == Verdict.NOT_RUN.value:
             return "Not run at this level yet."
@@ -92,7 +92,7 @@ class _Teller:
 
     def missing(self, paper: str) -> int:
         """How many rows of a paper the results do not have, since they have not run at all."""
-        rules = load_catalogue().rules.values()
+        rules = registered_rules().values()
         return sum(
             rule.paper == paper and rule.id not in self.rows and rule.kind.value not in ("D", "X")
             for rule in rules
