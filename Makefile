@@ -152,7 +152,7 @@ p4-check: packages $(STAMPS)/python
 # All of it runs side by side, so that no core waits: what has a clock runs in time on a busy
 # machine, too. The longest first.
 PARTS = test-rust lint-rust ptf test-end-to-end test-experiments test-the-rest lint-python p4-check demo-virtual
-JOBS = 3
+JOBS = 4
 # What has no clock gives way to the PTF suite and the end-to-end tests, which wait for each other.
 GIVES_WAY = $(if $(SIDE_BY_SIDE),nice -n 10)
 

@@ -119,7 +119,7 @@ def _is_even(made: Measuring) -> None:
 
 _PANELS: Final[tuple[tuple[str, Axis, Value], ...]] = (
     ("(a) aggregate throughput", Axis("Goodput (Mbit/s)", low=0), _goodput),
-    ("(b) VoIP R-value", Axis("R-value", low=0, high=100), _rating),
+    ("(b) VoIP R-value", Axis("R-value", high=100), _rating),
     ("(c) Jain's fairness index", Axis("JFI", high=1), _fairness),
     ("(d) min-max ratio", Axis("Min/max", low=0, high=1), _least_over_most),
 )
