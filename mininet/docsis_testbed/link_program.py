@@ -91,7 +91,7 @@ def main() -> int:
             recorded_run("link") as run,
             DocsisLinks(run, Path(scratch)) as links,
         ):
-            run.raise_real_time_share()
+            run.change_real_time_settings()
             answer(_START)
             while line := sys.stdin.readline(_LONGEST):
                 request = _Request.read(line)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from docsis_testbed import real_time_share
+from docsis_testbed import real_time_settings
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.namespaces import network_namespace
 from docsis_testbed.run_sockets import remove_sockets
@@ -41,13 +41,13 @@ class State:
         command: Command that the user started, for messages.
         network_namespace: The device and inode of the one in which it was started.
         interfaces: Interfaces that it made there.
-        real_time_us: Settings of real time before the run raised them, by their file.
+        real_time: Settings of real time before the run changed them, by their file.
     """
 
     command: str
     network_namespace: tuple[int, int]
     interfaces: list[InterfaceId] = field(default_factory=list)
-    real_time_us: dict[str, int] = field(default_factory=dict)
+    real_time: dict[str, int] = field(default_factory=dict)
 
     def write(self, folder: Path) -> None:
         """Put it into a run's folder, in place of what was there."""
@@ -67,12 +67,12 @@ def load(folder: Path) -> State | None:
     try:
         data = json.loads(path.read_text())
         device, inode = data["network_namespace"]
-        real_time = data.get("real_time_us", {})
+        real_time = data.get("real_time", {})
         return State(
             command=str(data["command"]),
             network_namespace=(int(device), int(inode)),
             interfaces=[InterfaceId(str(i["name"]), int(i["index"])) for i in data["interfaces"]],
-            real_time_us={str(name): int(value) for name, value in real_time.items()},
+            real_time={str(name): int(value) for name, value in real_time.items()},
         )
     except FileNotFoundError:
         return None
@@ -133,8 +133,8 @@ def put_back_settings(state: State) -> list[str]:
     Returns:
         What was done, in words.
     """
-    done = real_time_share.put_back(real_time_share.settings(), state.real_time_us)
-    return [f"{name} (it is {state.real_time_us[name]} again)" for name in done]
+    done = real_time_settings.put_back(real_time_settings.settings(), state.real_time)
+    return [f"{name} (it is {state.real_time[name]} again)" for name in done]
 
 
 def clear_files(folder: Path) -> list[str]:

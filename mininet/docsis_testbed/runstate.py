@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Final
 
-from docsis_testbed import keeper, real_time_share
+from docsis_testbed import keeper, real_time_settings
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.interrupts import interrupts_ignored, terminated_like_interrupted
 from docsis_testbed.lifetime import Lifetime
@@ -108,21 +108,21 @@ class RunState:
             self._state.interfaces.append(InterfaceId(name, index))
             self._state.write(self._folder)
 
-    def raise_real_time_share(self) -> None:
-        """Let programs under SCHED_RR have what a run needs; see `real_time_share`."""
-        settings = real_time_share.settings()
-        before = real_time_share.wanted(settings)
+    def change_real_time_settings(self) -> None:
+        """Let programs under SCHED_RR have what a run needs; see `real_time_settings`."""
+        settings = real_time_settings.settings()
+        before = real_time_settings.unfit(settings)
         if before:
             # Recorded first, for whoever finds the run killed.
-            self._state.real_time_us = before
+            self._state.real_time = before
             self._state.write(self._folder)
-            real_time_share.raise_them(settings, before)
+            real_time_settings.change(settings, before)
 
     def clear(self) -> None:
         """End the run's processes, delete its interfaces, put settings back; it may go on."""
         self._lifetime.clear()
         put_back_settings(self._state)
-        self._state.real_time_us.clear()
+        self._state.real_time.clear()
         remove_interfaces(self._state)
         self._state.interfaces.clear()
         self._state.write(self._folder)

@@ -206,7 +206,7 @@ def running_testbed(
     testbed = Testbed(
         topology, target=target, run=run, logs=logs, recordings=recordings, taps=taps, seed=seed
     )
-    run.raise_real_time_share()
+    run.change_real_time_settings()
     try:
         testbed.start(static_arp=static_arp)
         yield testbed

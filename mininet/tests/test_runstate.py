@@ -22,12 +22,12 @@ import psutil
 import pytest
 
 from docsis_control.local_socket import default_folder
-from docsis_testbed import interrupts, real_time_share, runfiles, runstate
+from docsis_testbed import interrupts, real_time_settings, runfiles, runstate
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.lifetime import Lifetime
 from docsis_testbed.namespaces import network_namespace
 from docsis_testbed.paths import RUN_STATE
-from docsis_testbed.real_time_share import Setting
+from docsis_testbed.real_time_settings import Setting, share, turn
 
 SLEEPER = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]
 
@@ -591,7 +591,7 @@ def test_a_state_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 
 class Machine:
-    """A machine that stops SCHED_RR after 95% of a second, by two settings."""
+    """A machine whose SCHED_RR has 95% of a second, by two settings, and turns of 100 ms."""
 
     def __init__(self, folder: Path) -> None:
         self.kernel, self.group = folder / "kernel", folder / "group"
@@ -600,6 +600,7 @@ class Machine:
             place.mkdir(parents=True)
             (place / f"{name}_runtime_us").write_text("950000\n")
             (place / f"{name}_period_us").write_text("1000000\n")
+        (self.kernel / "sched_rr_timeslice_ms").write_text("100\n")
         self.mounts.write_text(
             "24 30 0:22 / /proc rw,nosuid - proc proc rw\n"
             "33 31 0:30 / /sys/fs/cgroup/cpuacct rw - cgroup cgroup rw,cpuacct\n"
@@ -608,7 +609,7 @@ class Machine:
         )
 
     def settings(self) -> Sequence[Setting]:
-        return real_time_share.settings(self.kernel, self.mounts)
+        return real_time_settings.settings(self.kernel, self.mounts)
 
     def set(self, value: int) -> None:
         for setting in self.settings():
@@ -616,7 +617,7 @@ class Machine:
 
     @property
     def values(self) -> list[str]:
-        return [setting.runtime.read_text().strip() for setting in self.settings()]
+        return [setting.file.read_text().strip() for setting in self.settings()]
 
 
 @pytest.fixture
@@ -624,7 +625,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     """Stands for this one."""
     machine = Machine(tmp_path / "machine")
     settings = machine.settings()
-    monkeypatch.setattr(real_time_share, "settings", lambda: settings)
+    monkeypatch.setattr(real_time_settings, "settings", lambda: settings)
     monkeypatch.setattr(machine, "settings", lambda: settings)
     return machine
 
@@ -633,21 +634,21 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
 def test_a_run_puts_back_how_much_real_time_there_is(tmp_path: Path, machine: Machine) -> None:
     with runstate.recorded_run("demo", tmp_path) as run:
         for _ in range(2):
-            run.raise_real_time_share()
-            assert machine.values == ["990000", "990000"]
+            run.change_real_time_settings()
+            assert machine.values == ["4", "990000", "990000"]
             run.clear()
-            assert machine.values == ["950000", "950000"]
-        run.raise_real_time_share()
-    assert machine.values == ["950000", "950000"]
+            assert machine.values == ["100", "950000", "950000"]
+        run.change_real_time_settings()
+    assert machine.values == ["100", "950000", "950000"]
 
 
 def killed(folder: Path, machine: Machine) -> None:
     """Leaves the remains of a killed run: its record, and the settings as it needed them."""
-    before = real_time_share.wanted(machine.settings())
-    runfiles.State("demo", network_namespace(), real_time_us=before).write(folder)
+    before = real_time_settings.unfit(machine.settings())
+    runfiles.State("demo", network_namespace(), real_time=before).write(folder)
     (folder / runfiles.LOCK).touch()
-    real_time_share.raise_them(machine.settings(), before)
-    assert machine.values == ["990000", "990000"]
+    real_time_settings.change(machine.settings(), before)
+    assert machine.values == ["4", "990000", "990000"]
 
 
 def test_stop_puts_back_what_a_killed_run_has_changed(tmp_path: Path, machine: Machine) -> None:
@@ -656,8 +657,9 @@ def test_stop_puts_back_what_a_killed_run_has_changed(tmp_path: Path, machine: M
     assert runstate.stop(tmp_path) == [
         f"{machine.group}/cpu.rt_runtime_us (it is 950000 again)",
         f"{machine.kernel}/sched_rt_runtime_us (it is 950000 again)",
+        f"{machine.kernel}/sched_rr_timeslice_ms (it is 100 again)",
     ]
-    assert machine.values == ["950000", "950000"]
+    assert machine.values == ["100", "950000", "950000"]
 
 
 @pytest.mark.parametrize("since", [-1, 980_000])
@@ -667,13 +669,13 @@ def test_what_somebody_else_has_set_meanwhile_stays(
     killed(tmp_path, machine)
     machine.set(since)
     assert runstate.stop(tmp_path) == []
-    assert machine.values == [str(since)] * 2
+    assert machine.values == [str(since)] * 3
 
 
 def test_a_record_names_no_other_file(tmp_path: Path, machine: Machine) -> None:
     other = tmp_path / "other"
     other.write_text("990000")
-    assert real_time_share.put_back(machine.settings(), {str(other): 1}) == []
+    assert real_time_settings.put_back(machine.settings(), {str(other): 1}) == []
     assert other.read_text() == "990000"
 
 
@@ -691,16 +693,27 @@ def test_a_record_names_no_other_file(tmp_path: Path, machine: Machine) -> None:
 def test_real_time_is_raised_to_99_percent_where_it_is_less(
     tmp_path: Path, runtime: str, period: str, is_raised: bool
 ) -> None:
-    setting = Setting(tmp_path / "runtime", tmp_path / "period")
+    setting, whole = share(tmp_path / "runtime", tmp_path / "period"), tmp_path / "period"
     # A kernel without the setting.
-    assert real_time_share.wanted([setting]) == {}
-    setting.runtime.write_text(runtime)
-    setting.period.write_text(period)
-    before = real_time_share.wanted([setting])
-    assert before == ({str(setting.runtime): int(runtime)} if is_raised else {})
-    real_time_share.raise_them([setting], before)
+    assert real_time_settings.unfit([setting]) == {}
+    setting.file.write_text(runtime)
+    whole.write_text(period)
+    before = real_time_settings.unfit([setting])
+    assert before == ({str(setting.file): int(runtime)} if is_raised else {})
+    real_time_settings.change([setting], before)
     raised = str(int(period) * 99 // 100)
-    assert setting.runtime.read_text().strip() == (raised if is_raised else runtime)
+    assert setting.file.read_text().strip() == (raised if is_raised else runtime)
+
+
+@pytest.mark.parametrize(("there", "needed"), [("100", "4"), ("5", "4"), ("4", "4"), ("1", "1")])
+def test_turns_of_real_time_are_cut_to_4_ms_where_they_are_longer(
+    tmp_path: Path, there: str, needed: str
+) -> None:
+    setting = turn(tmp_path / "turn")
+    assert real_time_settings.unfit([setting]) == {}
+    setting.file.write_text(there)
+    real_time_settings.change([setting], real_time_settings.unfit([setting]))
+    assert setting.file.read_text().strip() == needed
 
 
 @pytest.mark.root

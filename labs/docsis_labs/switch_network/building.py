@@ -89,7 +89,7 @@ def running(network: SwitchNetwork, run: RunState, logs: Path) -> Iterator[tuple
     # Mininet would raise system-wide limits that nobody here needs.
     Mininet.inited = True
     net: Any = Mininet(topo=None, controller=None, build=False)
-    run.raise_real_time_share()
+    run.change_real_time_settings()
     try:
         yield net, _started(net, network, run, logs)
     finally:
