@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The name simple_switch_grpc, for scripts that start the switch by it.
+//! Installs the name simple_switch_grpc, for scripts that start the switch by it.
 
 use crate::cli::BMV2;
 use std::io::ErrorKind;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the main thread tells the devices' threads.
+//! The commands that the main thread sends to the devices' threads.
 
 use crate::linux::Linux;
 use crate::port::{Platform, Port};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A panic is a defect of the switch: it says so and ends the whole process,
-//! in whatever thread it happens. Half a switch would be worse than none. Only where a client's
-//! program is looked at, before any of it is kept, the program is refused and the process lives.
+//! in whatever thread it happens. Half a switch would be worse than none. The only exception is the
+//! examination of a client's program, before any of it is kept: a panic there refuses the program.
 
 use crate::{logging, output_file};
 use std::backtrace::{Backtrace, BacktraceStatus};

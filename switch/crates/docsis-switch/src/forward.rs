@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A bare forwarder between two interfaces: the same sockets, batches and
-//! scheduling as the switch, and nothing in between. What any switch over
-//! AF_PACKET can reach.
+//! scheduling as the switch, and nothing in between. No switch over AF_PACKET
+//! can be faster.
 
 use crate::device_thread::NICE;
 use crate::outbox::Outbox;

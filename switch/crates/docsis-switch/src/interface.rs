@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the kernel says about a network interface: index, MTU, offloads.
+//! Asks the kernel about a network interface: its index, MTU and offloads.
 
 use std::ffi::CString;
 use std::io;

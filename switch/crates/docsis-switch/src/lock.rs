@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A lock that hands its waiter's priority on: who holds it runs as soon as who waits would.
+//! A lock whose holder inherits the priority of the thread that waits for it.
 //!
 //! The thread of a device may be under SCHED_RR, and gRPC's thread, which holds the device while it
 //! runs a request, is not. With an ordinary lock that thread could be put aside for others in the

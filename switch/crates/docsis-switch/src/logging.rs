@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where events go that are not packets, and how many of them. A thread of its own writes the log
+//! Logs events that are not packets, from a level on. A thread of its own writes the log
 //! file, because the threads that forward log, too, and must not wait for a disk.
 
 use crate::cli::LogLevel;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The switch as a process.
+//! Runs the switch as a process.
 
 mod alias;
 // Tests take the system's.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A device that a thread runs, with its ports and what is asked of it.
+//! A device that a thread runs, with its ports and the requests to it.
 
 use crate::linux::Linux;
 use crate::port::Platform;

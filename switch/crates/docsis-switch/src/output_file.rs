@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Files that the switch writes for whoever started it: captures, traces, recordings, logs. It may
-//! be root and the folder may be one that others write to, so a name there may lead elsewhere.
+//! Opens the files that the switch writes: captures, traces, recordings, logs. The switch may be
+//! root, and others may write to the folder, so a name there may lead to another file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind, Result};

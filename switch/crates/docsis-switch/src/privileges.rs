@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the process may do once it runs. It is started by root as a rule, for interfaces need it,
-//! and from then on takes what clients and frames send. Linux has capabilities by thread: each
-//! thread gives up all of them, and the main thread those that it does not open interfaces with.
+//! Gives up privileges once the process runs. Usually root starts it, because interfaces need that,
+//! and from then on clients and frames may send it anything. On Linux each thread has capabilities
+//! of its own: all threads give up all of them; the main thread keeps those that open interfaces.
 
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set, set_capabilities,

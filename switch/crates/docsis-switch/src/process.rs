@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the process tells of itself over gRPC, and lets do.
+//! Lets clients ask the process about itself over gRPC, and set its log level.
 
 use crate::cli::LogLevel;
 use crate::clock::Clock;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `docsis-switch replay`: recordings again, in virtual time.
+//! `docsis-switch replay`: plays recordings again, in virtual time.
 
 use clap::Args;
 use device::DropPlace;

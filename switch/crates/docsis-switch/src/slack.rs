@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How long before a departure the thread must be awake, learned from how late
+//! Learns how long before a departure the thread must be awake, from how late
 //! the kernel wakes it.
 
 /// Bounds of the slack, ns.

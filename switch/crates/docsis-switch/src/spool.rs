@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Files that threads of their own write: whoever fills one never waits for the disk.
+//! Writes files in threads of their own, so that whoever fills a file never waits for the disk.
 
 use crate::lock::Lock;
 use crate::output_file;

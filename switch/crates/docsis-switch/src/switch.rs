@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Being a switch: puts the device, its ports and the gRPC server together.
+//! Starts a switch: puts its devices, their ports and the gRPC server together.
 
 use crate::cli::{RfLinkArg, SwitchArgs, TargetArgs};
 use crate::clock::Clock;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Sleeping until a socket, a signal, another thread or the time says so.
+//! Sleeps until a socket, a signal, another thread or the clock wakes the thread.
 
 use crate::port::Poll;
 use crate::waker::Waker;

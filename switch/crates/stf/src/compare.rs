@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Frames that came out against frames that were expected.
+//! Compares the frames that came out with those that were expected.
 
 use crate::script::Pattern;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Numbers as a test writes them.
+//! Reads numbers as a test writes them.
 
 /// A number, in which `*` digits may be anything.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The program's objects by the names that a test gives them.
+//! Finds the program's objects by the names that a test gives them.
 
 use crate::error::Error;
 use crate::names::resolve;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Names in a test stand for the program's longer ones: the exact name first,
-//! then what ends in its components, then what ends in its letters (p4c's
-//! driver knows no more than the last).
+//! Finds the program's longer name that a test's name stands for: first the same
+//! name, then one that ends in its components, then one that ends in its letters
+//! (p4c's driver has only the last of these rules).
 
 use crate::error::Error;
 use crate::script::Name;

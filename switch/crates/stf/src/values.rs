@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A test's keys, arguments and numbers as the pipeline takes them.
+//! Converts a test's keys, arguments and numbers to what the pipeline takes.
 
 use crate::error::Error;
 use crate::lookup::find_action;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `bench control`: a controller's load on a P4Runtime server that runs, from
-//! outside. All registers that the control loop touches, read and written at
-//! once for every service flow; and a table filled and emptied.
+//! `bench control`: puts a controller's load on a running P4Runtime server, from
+//! outside. It reads and writes at once all registers that the control loop
+//! touches, for every service flow, and fills and empties a table.
 
 use crate::cli::{BenchControl, Station};
 use grpc_services::client::Client;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `bench`: what a packet costs without a network, what the control plane of a running switch
-//! bears, and how late the machine is.
+//! `bench`: measures what a packet costs without a network, what load the control plane of a
+//! running switch bears, and how late the machine is.
 
 mod control;
 mod timers;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What scripts for simple_switch_grpc pass, and what is refused.
+//! Tests the flags that scripts for simple_switch_grpc pass, and those that are refused.
 
 use super::port::PortArg;
 use super::*;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What clients ask, and when.
+//! Records what clients ask, and when.
 
 use super::Recorder;
 use grpc_services::journal::{Journal, Pace, Turn, Work};

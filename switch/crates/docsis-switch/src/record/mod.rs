@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Writing down what the device is given and what it gives (`--record`). The thread that
-//! forwards puts records into memory; another one writes them to the disk, and where that does
-//! not keep up, or the file is as long as it may be, the recording ends and the switch goes on.
+//! Records the device's inputs and outputs (`--record`). The thread that forwards puts records
+//! into memory, and another one writes them to the disk. When that one does not keep up, or the
+//! file has reached its limit, the recording ends and the switch goes on.
 
 mod journal;
 #[cfg(test)]

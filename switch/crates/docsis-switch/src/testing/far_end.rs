@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The far end of a fake port: what it sends, what the kernel would keep of it, and how fast it
-//! takes what the switch sends.
+//! The far end of a fake port. It decides what is sent to the switch, how much of that the kernel
+//! would keep, and how fast frames of the switch are taken.
 
 use std::collections::VecDeque;
 use std::io;

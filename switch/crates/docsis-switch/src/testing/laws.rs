@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The loop adds nothing to the device and takes nothing from it: whatever frames come, and however
-//! late the thread wakes, what leaves is what leaves a device that is run exactly in time.
+//! Shows that the loop neither adds to the device nor takes from it: whatever frames come, and
+//! however late the thread wakes, the same frames leave as from a device that runs exactly in time.
 
 use super::far_end::{FarEnd, Line};
 use super::stand::{Captured, Setup, Stand, device, frame};
