@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! TCP acknowledgements that a later one makes superfluous in their queue.
 //!
-//! They leave from wherever they stand, so the pipeline is told: each runs through egress at the
-//! time at which it goes, with the instance type [`InstanceType::Suppressed`], by which a program
-//! accounts for what has left the queue and nothing else. Whatever egress says, it goes nowhere.
+//! They leave from any place in the queue, so the pipeline is told: each runs through egress at
+//! that time, with the instance type [`InstanceType::Suppressed`], so that a program can count it
+//! as gone from the queue. Whatever egress decides, the frame is not sent.
 
 use crate::device::{Device, Queued};
 use traffic_manager::{Destination, Segment, SegmentArrival, Slot};

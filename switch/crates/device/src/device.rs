@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Receive, ingress, queue, egress, send.
+//! The device: receives frames, runs ingress, queues them, runs egress and sends.
 
 use crate::counters::DeviceCounters;
 use crate::digest::Digests;

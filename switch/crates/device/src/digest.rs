@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Digests on their way to the controller: collected in lists, sent when a list
 //! is full or old enough, and suppressed while the same was sent and not yet
-//! acknowledged (P4Runtime 1.5, section 9.6).
+//! acknowledged (P4Runtime 1.5, section 9.8).
 
 use std::collections::{HashSet, VecDeque};
 use v1model::{DigestId, Packet, Pipeline};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How many frames a device has dropped, and where: for who watches it frame by frame.
+//! Counts how many frames a device has dropped, and where, for observers of single frames.
 
 use v1model::trace::DropReason;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is due: from the queues through egress to a port or back to ingress,
-//! delay lines, and what the controller is told.
+//! Does what is due: takes frames from the queues through egress to a port or back
+//! to ingress, runs delay lines, and sends messages to the controller.
 
 use crate::device::{Device, InFlight, Port};
 use crate::drops::DropPlace;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A cable modem's upstream port in front of a request/grant MAC: its frames leave when a grant
-//! lets them go, and whoever carries them is handed their bytes.
+//! releases them, and the MAC that carries them gets their bytes.
 //!
 //! The MAC asks for a queue's [`Backlog`] when it has been told of the queue
 //! ([`Device::next_notice`]), requests what is eligible, and takes frames into its bursts. The

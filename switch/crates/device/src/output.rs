@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where frames go that leave a device.
+//! The interface to which frames go that leave a device.
 
 use crate::events::Event;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! P4Runtime's binary strings (specification 1.5, section 8.4): big-endian
+//! P4Runtime's binary strings (specification 1.5, section 8.3): big-endian
 //! integers, any padding accepted, the shortest form sent.
 
 use std::fmt;

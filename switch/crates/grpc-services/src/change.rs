@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What an update does.
+//! The changes that an update makes.
 
 /// What an update does to an object that is told by a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

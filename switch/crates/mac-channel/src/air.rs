@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Requests on their way through their minislots.
+//! Keeps the requests that are being sent in their minislots.
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a channel does next.
+//! Orders the events of a channel, so that the next one is known.
 
 /// What may be due, in the order in which it goes at the same time: what is heard at the moment at
 /// which a MAP is made counts for it, and a frame that becomes eligible when a minislot begins can

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a channel connects: the modems' queues on one end, what is behind the CMTS on the other.
+//! The two ends of a channel: the modems' queues, and whatever is behind the CMTS.
 
 use mac_modem::{Asked, Filled, Frame, Grant, Leaving, Queue};
 use mac_wire::Sid;

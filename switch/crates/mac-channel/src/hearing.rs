@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is on its way to the scheduler.
+//! Keeps requests and bursts that are on their way to the scheduler.
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Changes of who is on a channel, several at a time: all of them or none.
+//! Adds and removes members of a channel, several at a time: all of the changes or none.
 
 use mac_cmts::{Refusal, Scheduler};
 use mac_modem::{Queue, Station};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Observers made of others: several, one that may be there or not, one that belongs to somebody.
+//! Combines observers: several as one, one that may be missing, and a borrowed one.
 
 use mac_cmts::Heard;
 use mac_modem::{Asked, Filled, Grant, How};

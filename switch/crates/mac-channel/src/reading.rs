@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A MAP, from the scheduler to the stations that it concerns.
+//! Hands a MAP from the scheduler to the stations that it concerns.
 
 use mac_modem::{Asked, Grant};
 use mac_wire::{Element, Map, Sid, Usage};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What crosses a channel as a capture has it ([`mac_wire::LINK_TYPE`]): MAPs when they are sent,
+//! Records for captures what crosses a channel ([`mac_wire::LINK_TYPE`]): MAPs when they are sent,
 //! requests when they are heard, bursts when their last byte has arrived.
 //!
-//! Requests that collide are noise to the CMTS, and in no capture. Segment headers and fragments are
-//! not either, as no dissector reads them: of a frame that was cut a capture has it all, with its
-//! MAC header, where its last byte arrives.
+//! Requests that collide are noise to the CMTS, so no capture has them. Nor has it segment headers
+//! and fragments, because no dissector reads them: a fragmented frame is in the capture as a whole,
+//! with its MAC header, at the time at which its last byte arrives.
 
 use std::collections::VecDeque;
 

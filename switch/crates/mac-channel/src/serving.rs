@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which request a grant is for.
+//! Finds the request that a grant answers.
 
 use mac_modem::{Asked, Grant};
 use mac_wire::Minislot;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a channel counted.
+//! A channel's counters.
 
 use crate::histogram::Histogram;
 

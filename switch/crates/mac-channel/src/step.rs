@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a channel does when it is due.
+//! Runs the event of a channel that is due.
 
 use mac_cmts::Heard;
 use mac_modem::How;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which service flows a channel takes.
+//! Decides which service flows a channel admits.
 
 use mac_wire::{FlowConfig, Minislot, Service, Sid};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a service flow asked for and was not granted yet.
+//! The bytes or minislots that a service flow requested and was not granted yet.
 
 use crate::sizes::Sizes;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What other users leave of the channel: so much it may grant, and no more at any time.
+//! Limits what the channel may grant to the part of it that other users leave.
 //!
 //! For all MAPs a to b, with d their draws:
 //!

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Minislots in which everybody may ask.
+//! Places the minislots in which every modem may request.
 
 use mac_wire::Map;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Grants and polls that were given, until what was sent in them is heard.
+//! Keeps grants and polls until the bursts that were sent in them are heard.
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A grant, and what it changes.
+//! Makes a grant, and books what it changes.
 
 use mac_wire::Minislot;
 

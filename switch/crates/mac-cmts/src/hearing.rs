@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is heard: requests, noise, and the ends of grants. Nothing of it is trusted.
+//! Hears requests, noise, and the ends of grants, and trusts none of them.
 
 use mac_wire::{Amount, Asking, FlowConfig, Map, Minislot, Request, Service, Sid};
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a service flow's configuration makes come by itself: unsolicited grants, polls and
-//! proactive grants, as periodic loads.
+//! The periodic loads that follow from the configuration of a service flow: unsolicited grants,
+//! polls and proactive grants.
 
 use mac_wire::{Clock, FlowConfig, Periodic, Profile, Service};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What no standard fixes: the scheduler's own constants, with mac.md's defaults.
+//! The scheduler's own constants, which no standard fixes, with mac.md's defaults.
 
 /// The scheduler's own constants. [`Parameters::default`] has the values of mac.md
 /// where they give one.

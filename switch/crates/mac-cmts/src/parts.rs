@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Grants where a request may be granted in parts: first each flow's share of the MAP, then the
-//! minislots. What must not be cut has its minislots first.
+//! Grants requests in parts, where that is allowed: first it decides each flow's share of the MAP,
+//! then the minislots. Bursts that must not be cut get their minislots first.
 
 use mac_wire::GrantPlace;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the scheduler tells others.
+//! Tells others about the scheduler.
 
 use mac_wire::Sid;
 

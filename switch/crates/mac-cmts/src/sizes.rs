@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a grant carries on this channel.
+//! Computes how many bytes a grant carries on this channel.
 
 use mac_wire::{FRAGMENT_OVERHEAD, Packing, Phy, Profile, Usage};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the scheduler counted.
+//! The scheduler's counters.
 
 /// Counters of a channel, from its start on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

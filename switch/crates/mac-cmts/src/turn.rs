@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a flow may have in the MAP that is being made.
+//! The part that a flow may have of the MAP that is being made.
 
 use crate::asked::Asked;
 use crate::flow::{FlowIndex, Turn};

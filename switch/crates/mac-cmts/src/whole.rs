@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Grants where a request is granted whole or not at all. A MAP may stretch for one that is longer
-//! than what it has room for.
+//! Grants requests whole or not at all, where they may not be cut. A MAP may stretch for one that
+//! is longer than its room.
 
 use mac_wire::{GrantPlace, Map};
 

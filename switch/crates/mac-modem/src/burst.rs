@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What fills a grant.
+//! Fills a grant with frames, or with parts of them.
 
 use mac_wire::{FRAGMENT_OVERHEAD, Minislot, Packing, Request};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where a service flow's frames wait, which belongs to somebody else.
+//! The interface to the queue of a service flow, which belongs to the caller.
 
 /// What may be asked for: frames at the head of the queue that rate shaping lets go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A station's random numbers, in integers: what others draw does not shift them.
+//! A station's random numbers, in integers. Draws of other stations do not shift them.
 
 /// SplitMix64 (Steele, Lea and Flood 2014).
 #[derive(Debug, Clone)]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a channel's profile and a service flow's configuration leave a station to do.
+//! The rules of a station that follow from its channel's profile and its service flow.
 
 use mac_wire::{Amount, Asking, FlowConfig, Minislot, Packing, Phy, Profile, Service, Sid};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A frame that left its queue and is not sent to its end.
+//! A frame that has left its queue and is not completely sent yet.
 
 use crate::queue::Frame;
 

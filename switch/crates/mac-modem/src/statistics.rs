@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a station counted.
+//! A station's counters.
 
 /// Counters of a station, from its start on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

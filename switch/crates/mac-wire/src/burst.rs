@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What fills a burst: MAC frames, one behind a concatenation header, or a fragment of one.
+//! The contents of a burst: MAC frames, a concatenation of them, or a fragment of one.
 
 use crate::crc::crc32;
 use crate::error::WireError;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Minislots, and when they are.
+//! The minislot clock: numbers of minislots, and their times.
 
 /// 64 bits of picoseconds last for 213 days; the rare case beyond them takes 128.
 const PS_PER_NS: u64 = 1000;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What no service flow may be told, and what not on its channel.
+//! Refuses service flows that are impossible, by themselves or on their channel.
 
 use crate::error::Refused;
 use crate::flow::{FlowConfig, Periodic, Service, Sid};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A channel's numbers.
+//! The profile of a channel: all of its numbers.
 
 use crate::clock::{Clock, Minislot};
 use crate::map::{Backoff, Map};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What no channel may be told.
+//! Refuses profiles of channels that are impossible.
 
 use crate::error::Refused;
 use crate::map::{Backoff, Map};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A profile's numbers for others: all that [`Profile::with_settings`] takes, by the same keys.
+//! Gives a profile's numbers to callers, by the keys that [`Profile::with_settings`] takes.
 
 use crate::clock::Clock;
 use crate::map::Backoff;

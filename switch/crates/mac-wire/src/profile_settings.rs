@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A channel's numbers from outside: a profile by its name, and what is to be different.
+//! Makes a profile from its name and the settings that are different.
 //!
 //! A key is a field of [`Profile`], with a dot before a part's: `map_minislots`, `timing.delivery`.
 //! Times are nanoseconds but for `clock.frame_ps`, which says it. Three keys change several fields

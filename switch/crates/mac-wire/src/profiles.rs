@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The channels that have a name. Each number has its source: 004 is the paper, \[n\] the code of
-//! docsis-ns3, \[V\] a vendor's document, K1 the model of 000's authors, and \[?\] what was not verified in
-//! a text, which makes it a default to change and not a fact (mac.md).
+//! The channels that have a name. Each number has its source: 004 is Martin's MAC paper, \[n\] the
+//! code of docsis-ns3, \[V\] a vendor's document, K1 the model of White's authors (2014), and \[?\]
+//! what was not verified in a text, so that it is a default to change and not a fact (mac.md).
 //!
 //! All fields of a [`Profile`] may be changed; [`Profile::check`] then says what cannot be.
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a modem asks for.
+//! The request of a modem.
 
 use crate::error::WireError;
 use crate::flow::Sid;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a packet costs in a pipeline, and what becomes of packets in it: benchmarks and samples of
-//! programs, cm.p4 above all, which is provisioned here without a controller.
+//! Benchmarks and samples of programs: what a packet costs in a pipeline, and what becomes of it.
+//! Most of them run cm.p4, which is provisioned here without a controller.
 
 mod bench;
 mod program;

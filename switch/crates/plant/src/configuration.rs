@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a plant is told of its upstream channels.
+//! The configuration of a plant's upstream channels.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What MAPs take of the downstream.
+//! Takes the bytes of MAPs from the capacity of the downstream.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a request would do to a plant's channels, or why it cannot be done. Nothing changes here.
+//! Plans what a request would change in a plant's channels, or says why not. Nothing changes here.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! RF links: where frames go that leave a device through a port without an interface.
+//! RF links, which carry frames from a port without an interface to another device.
 
 use device::events::Event;
 use device::{Note, Output};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Memory that will be needed soon, asked for before it is.
+//! Asks the processor for memory that will be needed soon.
 //!
-//! With hundreds of busy queues and connections most of what an event needs comes from far
-//! away. Who knows what a later event will need asks for it here and does something else
-//! meanwhile.
+//! With hundreds of busy queues and connections, most of the memory that an event needs is not
+//! in the cache. Code that knows what a later event will need asks for it here, and does
+//! something else meanwhile.
 
 /// Bytes that come together.
 const LINE: usize = 64;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is compared and not kept is one number: XXH3 with 64 bits.
+//! Hashes what is compared but not kept into one number: XXH3 with 64 bits.
 
 use device::{Device, Event};
 use std::fmt::{self, Write};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a device was given and what it gave, as a file; and the same again in virtual time.
+//! Keeps a device's inputs and outputs in a file, and plays them again in virtual time.
 //!
 //! A recording ([`format`], README.md) has every input of a device in the order in which its
 //! thread had them, each with the device's time: frames, requests, jumps of time, links. It has

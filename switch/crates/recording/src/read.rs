@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bytes as records. What is damaged ends the reading with one sentence.
+//! Reads records from bytes. Damage ends the reading with one sentence.
 
 use crate::format::{
     End, Header, Input, LONGEST_PAUSE, LONGEST_RECORD, MAGIC, Output, Place, Program, Reason,

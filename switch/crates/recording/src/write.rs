@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Records as bytes.
+//! Writes records as bytes.
 
 use crate::format::{
     End, Header, Input, MAGIC, Output, Place, Reason, Record, Sent, Told, VERSION, tag,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a host sets: two profiles, and every setting of them.
+//! The settings of a host: two profiles, with every setting that they have.
 
 use crate::rtt::RtoConfig;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The congestion controllers as one.
+//! One type for all congestion controllers.
 
 use crate::config::{Config, Congestion as Choice};
 use crate::cubic::Cubic;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The sending half of a connection: what is queued, what is on its way, and
-//! when what is sent next.
+//! The sending half of a connection. It keeps what is queued and what is on its
+//! way, and decides what is sent next, and when.
 
 mod acks;
 mod recovery;

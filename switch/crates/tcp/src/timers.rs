@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which of several timers comes first.
+//! Finds which of several timers comes first.
 
 /// The first of these times, if there is one. Asked for at every segment: a comparison
 /// each, where the standard library's iterators make several branches of it.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a packet takes with it from ingress to egress.
+//! Carries the state of a packet from ingress to egress.
 //!
-//! All packets of a pipeline run in one packet-header vector. While one waits in a queue
-//! others run there, so what egress reads of it is put aside and brought back. Which slots
-//! those are is known of the code (`lower::carry`): for cm.p4 one in seven.
+//! All packets of a pipeline run in one packet-header vector. While one waits in a queue,
+//! others run there, so the slots that egress reads are saved and restored. The lowering
+//! knows which slots those are (`lower::carry`): for cm.p4 one in seven.
 
 use crate::op::Slot;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Choices of whoever loads a program.
+//! Options for loading a program.
 
 /// How a program is to be understood.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

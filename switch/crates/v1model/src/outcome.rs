@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a packet is when it enters a pipeline, and what becomes of it at the end.
+//! The forms in which a packet enters a pipeline, and its possible outcomes at the end.
 
 use crate::grants::Grants;
 use crate::schema::DigestId;

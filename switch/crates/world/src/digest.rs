@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One number for everything that packets did.
+//! Hashes all packet events of a world into one number.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a device's port has put on its line, at an interval.
+//! Measures at an interval how much a device's port has sent.
 
 use crate::net::Net;
 

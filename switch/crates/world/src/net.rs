@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What everybody in a world uses: the clock, the order of events, links, the
-//! digest and buffers.
+//! The parts that everything in a world shares: the clock, the order of events,
+//! links, the digest and buffers.
 
 use device::{Note, Pool};
 use mac_wire::Sid;

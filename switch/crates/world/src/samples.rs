@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is sampled of an application at an interval.
+//! Samples of an application at an interval.
 
 use crate::net::Net;
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What happens next: one entry for each source of events, in one order.
+//! Orders events: one entry for each source of events, by time.
 //!
-//! A source (a device, a link, an application) has one next time at most. What is
-//! behind that waits at the source, so the queue has no more entries than there are
-//! sources, and a source changes its time without looking at others. The source whose
-//! turn it is has no time any more.
+//! A source (a device, a link, an application) has at most one next time. Its later
+//! events wait at the source, so the queue has no more entries than there are
+//! sources, and a source changes its time without looking at others. A source whose
+//! turn has come has no time until it sets a new one.
 
 /// Who goes first of what is due at one time; each source has its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

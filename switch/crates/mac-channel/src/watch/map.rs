@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A MAP, and what became of what it gave.
+//! A MAP, and how its grants and opportunities were used.
 
 use mac_modem::{Asked, How};
 use mac_wire::{Backoff, Element, Map, Minislot, Request, Sid};

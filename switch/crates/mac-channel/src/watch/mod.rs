@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The last MAPs of a channel, to look at: who got which minislots, and what became of them.
 //!
-//! Who looks puts a [`Watch`] where [`crate::Channel::step`] has its observer. Whatever the channel
-//! does, it keeps a bounded number of MAPs and of requests in each.
+//! A program that wants to look passes a [`Watch`] to [`crate::Channel::step`] as its observer.
+//! Whatever the channel does, it keeps a bounded number of MAPs, and of requests in each.
 
 mod map;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a station asks for, and what it drops because it cannot.
+//! Makes the requests of a station, and drops frames that it cannot request.
 
 use mac_wire::{Amount, Asking, Packing, Request};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a station does in its minislots: contention opportunities, polls and grants.
+//! Uses the minislots of a station: contention opportunities, polls and grants.
 
 use mac_wire::{Minislot, Request};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What both benchmarks measure with.
+//! The measuring that both benchmarks share.
 
 use device::Output;
 use std::time::Duration;

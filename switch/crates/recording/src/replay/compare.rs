@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the device gives beside what was recorded.
+//! Compares the device's outputs with the recorded ones.
 
 use super::report::Difference;
 use crate::format::{Output, Sent, Told};

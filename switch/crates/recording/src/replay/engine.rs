@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The device, its server and what moves them: the records.
+//! Runs a device and its server by the records.
 
 use super::compare::Compare;
 use super::journal::Again;

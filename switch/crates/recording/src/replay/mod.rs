@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A recording again, in virtual time.
+//! Plays a recording again, in virtual time.
 
 mod compare;
 mod engine;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a replay says.
+//! The report of a replay.
 
 use crate::format::{Input, Output, Reason, Record, Told};
 use device::DropPlace;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What an acknowledgment does.
+//! Processes an acknowledgment.
 
 use super::{Phase, Sender};
 use crate::config::{Congestion, Growth};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Recoveries: how they begin, and how they end or are undone.
+//! Begins recoveries, and ends or undoes them.
 
 use super::{Phase, Sender};
 use crate::config::LossRecovery;

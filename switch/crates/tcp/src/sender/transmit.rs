@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What goes next, and whether it may.
+//! Decides what is sent next, and whether it may be sent now.
 
 use super::{Phase, Sender, Transmit};
 use crate::config::LossRecovery;

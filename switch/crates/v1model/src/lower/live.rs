@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which slots are read before the packet has written them.
+//! Finds slots that are read before the packet has written them.
 //!
 //! p4c makes a slot of every local variable of every control, and most of them
 //! are written before they are read, on every path. A new packet need not reset

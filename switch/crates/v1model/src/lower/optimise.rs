@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Takes out what p4c's output has too much of.
+//! Removes redundant instructions of p4c's output.
 //!
 //! p4c copies an index into a fresh temporary for every extern call. Within
 //! straight code such copies are read through, and what nothing reads any

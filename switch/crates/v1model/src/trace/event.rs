@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What can happen to a packet, and who is told.
+//! The events of a packet, and the interface of those who are told.
 
 use crate::error::SourcePosition;
 use crate::schema::Match;

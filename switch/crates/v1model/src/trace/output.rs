@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which packets are traced, and how much is written.
+//! Decides which packets are traced, and how much is written.
 
 use std::io::{ErrorKind, Write};
 

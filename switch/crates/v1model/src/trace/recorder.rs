@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Puts names to what the machine tells.
+//! Turns what the machine tells into events with names.
 
 use super::event::{Cause, DropReason, KeyPart, Named, TraceEvent, TraceSink, TraceValue};
 use super::place::{Place, Target};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Applications: what hosts send each other, and what is known of it.
+//! Applications: what hosts send each other, and what is recorded of it.
 
 mod delay;
 mod pages;

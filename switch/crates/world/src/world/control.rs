@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is asked of devices: their server's methods and streams, and frames that
-//! are put in front of a port.
+//! Asks devices: calls their server's methods and streams, and puts frames in
+//! front of a port.
 
 use std::collections::VecDeque;
 

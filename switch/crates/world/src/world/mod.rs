@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A world: what it is made of.
+//! The world, and the parts that it is made of.
 
 mod channels;
 mod control;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Web users are added.
+//! Adds web users to a world.
 
 use super::World;
 use super::tcp_traffic::{TcpOptions, checked_bytes, config};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is known of a world.
+//! Tells the results of a world.
 
 use device::Device;
 

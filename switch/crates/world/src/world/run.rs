@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Events, one after the other.
+//! Runs the events of a world, one after the other.
 
 use std::collections::VecDeque;
 

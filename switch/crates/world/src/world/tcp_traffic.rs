@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Applications over TCP are added.
+//! Adds applications over TCP to a world.
 
 use tcp::Config;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Applications are added.
+//! Adds applications to a world.
 
 use super::run::Source;
 use super::{MOST_APPLICATIONS, World, device_rank};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Those who watch adaptive videos are added.
+//! Adds players of adaptive videos to a world.
 
 use super::World;
 use super::tcp_traffic::{TcpOptions, checked_bytes, config};

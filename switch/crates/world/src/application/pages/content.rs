@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a user's pages have, and how long the user looks at them.
+//! The contents of a user's pages, and how long the user looks at them.
 
 use super::page::Page;
 use super::sizes::Sizes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What of a page is still to be fetched, and from which server: the browser's rules, without time.
+//! Knows which objects of a page to fetch next, and from which server: the browser's rules.
 
 use std::collections::VecDeque;
 
