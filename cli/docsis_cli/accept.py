@@ -12,7 +12,7 @@ from rich.console import Console
 if TYPE_CHECKING:
     from docsis_experiments.stages.stage import Stage
 
-app = typer.Typer(no_args_is_help=True, help="Test whether virtual time may be believed.")
+app = typer.Typer(no_args_is_help=True, help="Test virtual time against Mininet and docsis-ns3.")
 
 
 @app.command("closed-loop")
@@ -52,8 +52,8 @@ def closed_loop(
     """Play whole experiments on both stages, and test equivalence.
 
     The stages are Mininet and virtual time; figures have to be equivalent within margins.
-    It resumes where it was ended. The exit status is 1 where something is not equivalent, and 3
-    where there are too few runs to tell.
+    It resumes where it was interrupted. The exit status is 1 where something is not equivalent, and
+    3 where there are too few runs to tell.
     """
     from docsis_experiments.acceptance import cases, closed_loop
     from docsis_experiments.acceptance.collect import Stages, Wanted
@@ -146,8 +146,8 @@ def referee(
 ) -> None:
     """Compare medians with another simulator's.
 
-    They have to be within 15%. Runs are kept. The exit status is 1 where a median is not within,
-    and 3 where there are too few runs.
+    They have to agree within 15%. Runs are kept, and not made again. The exit status is 1 where a
+    median does not agree, and 3 where there are too few runs.
     """
     from docsis_experiments.acceptance import cases
     from docsis_experiments.acceptance.referee import data, job, rule

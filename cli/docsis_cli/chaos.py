@@ -31,8 +31,9 @@ def chaos(
         Path,
         typer.Argument(
             metavar=f"[{TOPOLOGY}]",
-            help="Topology: a file, or a name that docsis-p4 list shows.",
-            show_default=DEFAULT_TOPOLOGY.stem,
+            help="Topology: a file, or a name that docsis-p4 list shows. The default is "
+            f"{DEFAULT_TOPOLOGY.stem}.",
+            show_default=False,
             autocompletion=topologies,
         ),
     ] = DEFAULT_TOPOLOGY,
@@ -41,7 +42,9 @@ def chaos(
     ] = 50,
     seed: Annotated[
         int,
-        typer.Option("--seed", min=0, help="Seed of all draws: equal seeds give equal plans."),
+        typer.Option(
+            "--seed", min=0, help="Seed of everything random: equal seeds give equal faults."
+        ),
     ] = 1,
     stage: Annotated[
         StageName, typer.Option("--stage", help="Stage on which the faults happen.")

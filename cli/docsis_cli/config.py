@@ -38,7 +38,7 @@ Secret = Annotated[
         "--shared-secret",
         metavar="FILE",
         help="File with the secret that provisioning and CMTS share, for the CMTS MIC; "
-        "line ends behind it do not count.",
+        "line ends at its end are ignored.",
     ),
 ]
 ServiceFlows = Annotated[

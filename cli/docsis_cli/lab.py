@@ -66,7 +66,13 @@ def listed() -> None:
 @app.command()
 def start(
     number: _Number,
-    folder: Annotated[Path | None, typer.Argument(metavar="[FOLDER]", help="New folder.")] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FOLDER]",
+            help="New folder for the copy. The default is named after the exercise, here.",
+        ),
+    ] = None,
 ) -> None:
     """Copy an exercise into a folder of your own."""
     from docsis_labs import starting
@@ -142,7 +148,7 @@ def graded(
         typer.Option(
             "--exercise",
             metavar="N",
-            help="The exercise's number. The default is told by the files.",
+            help="The exercise's number. By default the names of the files tell which one it is.",
         ),
     ] = None,
     form: Annotated[Format, typer.Option("--format", help="Format of the results.")] = Format.TABLE,
@@ -150,7 +156,8 @@ def graded(
         Path | None,
         typer.Option(
             "--out",
-            help="File for the results; with gradescope a folder, which gets a file for each.",
+            help="File for the results. With gradescope it is a folder, which gets a file for each "
+            "submission.",
         ),
     ] = None,
     jobs: Annotated[

@@ -47,7 +47,7 @@ def live(
         ),
     ] = None,
     only_show: Annotated[
-        bool, typer.Option("--only-show", help="Let the page start and switch nothing.")
+        bool, typer.Option("--only-show", help="Serve a page that starts and switches nothing.")
     ] = False,
 ) -> None:
     """Serve a page that shows and switches the running system.

@@ -25,7 +25,8 @@ def figures(
 ) -> None:
     """Draw the papers' figures about single decisions.
 
-    The compiled pipeline decides. The exit status is 1 when a value differs from the published one.
+    The compiled pipeline makes the decisions. The exit status is 1 when a value differs from the
+    published one.
     """
     from docsis_experiments.figures import job
 
@@ -40,7 +41,9 @@ def bench(
     repetitions: Annotated[
         int,
         typer.Option(
-            "--repetitions", min=1, help="Give all switches this many turns; the medians count."
+            "--repetitions",
+            min=1,
+            help="Measure all switches in turn this often, and take the medians.",
         ),
     ] = 3,
     soak: Annotated[
@@ -49,7 +52,7 @@ def bench(
             "--soak",
             metavar="SECONDS",
             min=20,
-            help="Instead, send traffic and control for so long, and fail if memory grows.",
+            help="Instead, send traffic and requests for so long, and fail if memory grows.",
         ),
     ] = None,
     json_file: Annotated[
@@ -116,8 +119,8 @@ def ptf(
     tests: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Tests (module.Class), modules, profiles (shaping), requirements (CF-1, CF);"
-            " ^ leaves out. All by default."
+            help="Run only these: tests (module.Class), modules, profiles (shaping) or requirements"
+            " (CF-1, CF). A ^ in front leaves them out."
         ),
     ] = None,
     target: Annotated[

@@ -275,13 +275,15 @@ OutputOrLogsOption = Annotated[
     typer.Option(
         "--output",
         metavar="FOLDER",
-        help=f"{_OUTPUT} Without a scenario it gets the logs of controller and switches, which are "
-        "lost unless it is given.",
+        help=f"{_OUTPUT} Without a scenario, keep the logs of controller and switches there; they "
+        "are removed at the end otherwise.",
     ),
 ]
 NoteOption = Annotated[
     str,
-    typer.Option("--note", metavar="TEXT", help="Keep this text with the results, in the report."),
+    typer.Option(
+        "--note", metavar="TEXT", help="Keep this text with the results and show it in the report."
+    ),
 ]
 TrafficOption = Annotated[
     Path | None,
@@ -331,8 +333,9 @@ TopologyOption = Annotated[
     typer.Option(
         "--topology",
         metavar=TOPOLOGY,
-        help="Topology: a file, or a name that docsis-p4 list shows.",
-        show_default=DEFAULT_TOPOLOGY.stem,
+        help="Topology: a file, or a name that docsis-p4 list shows. The default is "
+        f"{DEFAULT_TOPOLOGY.stem}.",
+        show_default=False,
         autocompletion=topologies,
     ),
 ]
@@ -348,7 +351,10 @@ TierOption = Annotated[
 QUEUE_MANAGER = "PRESET|FILE.yaml"
 """The metavariable of options that take a queue management."""
 TargetOption = Annotated[
-    Target, typer.Option("--target", help="The switch to run: embedded, or bmv2.")
+    Target,
+    typer.Option(
+        "--target", help="Switch to run: embedded is the project's own, bmv2 has to be installed."
+    ),
 ]
 MetricsPortOption = Annotated[
     int | None,
@@ -364,7 +370,7 @@ VirtualOption = Annotated[
     typer.Option(
         "--virtual",
         help="Play in a simulated world instead of Mininet: no root, no waiting, and equal seeds "
-        "give equal bits. Short for --stage virtual.",
+        "give equal bits.",
     ),
 ]
 SeedOption = Annotated[
@@ -377,14 +383,18 @@ SeedOption = Annotated[
 ]
 StageOption = Annotated[
     StageName | None,
-    typer.Option("--stage", help="Stage to play the scenario on. The default is mininet."),
+    typer.Option(
+        "--stage",
+        help="Stage to play the scenario on; --virtual is short for --stage virtual. The default is "
+        "mininet.",
+    ),
 ]
 SeedsOption = Annotated[
     int | None,
     typer.Option(
         "--seeds",
         metavar="NUMBER",
-        help="In virtual time: play every run from this many seeds, for medians, intervals and "
+        help="In virtual time: play every run with this many seeds, for medians, intervals and "
         "verdicts.",
     ),
 ]

@@ -68,10 +68,9 @@ def population(
     tls_cert: TlsCertOption = None,
     tls_key: TlsKeyOption = None,
 ) -> None:
-    """Play thousands of short tests of drawn subscribers.
+    """Test latency under load on thousands of random subscribers.
 
-    Each measures latency under load. Modems with different queue managers are compared on the same
-    subscribers.
+    Modems with different queue managers are compared on the same subscribers.
     """
     in_virtual_time = is_virtual(stage, virtual) or stage is None
     where = Where(jobs, scheduler, tls_ca, tls_cert, tls_key)

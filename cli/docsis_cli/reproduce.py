@@ -56,11 +56,11 @@ def reproduce(
     stage: Annotated[
         StageName,
         typer.Option(
-            "--stage", help="Stage to play on; rows marked µ can also be played in mininet."
+            "--stage", help="Where to play. Only rows that the catalogue marks µ play in mininet."
         ),
     ] = StageName.VIRTUAL,
     estimate: Annotated[
-        bool, typer.Option("--estimate", help="Only tell what each row would cost.")
+        bool, typer.Option("--estimate", help="Only estimate the core-seconds of each row.")
     ] = False,
     kept: Annotated[
         bool, typer.Option("--kept", help="Only write the page of the kept results.")
@@ -74,13 +74,13 @@ def reproduce(
         typer.Option(
             "--readings",
             metavar="NUMBER",
-            help="Play this many readings of each row; full plays all.",
+            help="Play this many readings of what the paper says in each row; full plays all.",
         ),
     ] = None,
     since: Annotated[
         Path | None,
         typer.Option(
-            "--since", metavar="RESULTS.json", help="Tell what changed since these results."
+            "--since", metavar="RESULTS.json", help="Show what changed since these results."
         ),
     ] = None,
     publish: Annotated[
@@ -95,7 +95,7 @@ def reproduce(
     note: Annotated[
         str,
         typer.Option(
-            "--note", metavar="TEXT", help="Note on the repair, for the history of outcomes."
+            "--note", metavar="TEXT", help="Say what was repaired; a row's history shows it."
         ),
     ] = "",
     jobs: PlayedAtATimeOption = None,

@@ -83,7 +83,12 @@ def demo(
     ] = None,
     seconds: Annotated[
         float | None,
-        typer.Option("--seconds", min=2, max=600, help="Measure each run for this many seconds."),
+        typer.Option(
+            "--seconds",
+            min=2,
+            max=600,
+            help="Measure each run for this many seconds. The default is 24.",
+        ),
     ] = None,
     metrics_port: MetricsPortOption = None,
     live: LiveOption = False,
@@ -103,8 +108,9 @@ def demo(
 ) -> None:
     """Play queue managers under load, and write a report.
 
-    They are played one after the other: a game beside four TCP uploads of the topology's first
-    modem.
+    One run follows the other. In each, a game and four TCP uploads share the topology's first
+    modem. Unless --aqm is given, there are three: drop-tail-250ms, buffer-control-50ms and
+    docsis-pie.
     """
     often = Often(seed=seed, seeds=seeds, jobs=jobs, repeat=repeat)
     if live and virtual:
@@ -145,8 +151,9 @@ def shares(
         typer.Option(
             "--topology",
             metavar=TOPOLOGY,
-            help="Topology: a file, or a name that docsis-p4 list shows.",
-            show_default=_TWO_TIERS.stem,
+            help="Topology: a file, or a name that docsis-p4 list shows. The default is "
+            f"{_TWO_TIERS.stem}.",
+            show_default=False,
             autocompletion=completion.topologies,
         ),
     ] = _TWO_TIERS,
@@ -252,7 +259,7 @@ def run(
         typer.Option(
             "--downstream-aqm",
             metavar=QUEUE_MANAGER,
-            help="Queue manager of the downstream service flows; they keep their own otherwise.",
+            help="Queue manager of the downstream service flows. By default it is as configured.",
             autocompletion=completion.queue_managers,
         ),
     ] = None,
@@ -263,7 +270,7 @@ def run(
         bool,
         typer.Option(
             "--restart/--no-restart",
-            help="When the controller or a switch dies, say so, and start it again or not.",
+            help="Start the controller or a switch again when it dies, or only say that it died.",
         ),
     ] = True,
     logs: Annotated[
@@ -486,7 +493,7 @@ def _player(
 
 
 def stop() -> None:
-    """End the run that is under way, and nothing that is not ours."""
+    """End the run that is under way, and touch nothing else."""
     from docsis_testbed import runstate
 
     ended = runstate.stop()

@@ -270,11 +270,12 @@ def test_a_verdict_is_not_replaced_by_a_provisional_one(rows: dict[str, Row]) ->
 def test_mininet_stands_beside(rows: dict[str, Row]) -> None:
     virtual = content([entry(rows, "000-A1")])
     real = content([entry(rows, "000-A1", Level.FULL, (75.0, 76.0, 77.0), stage="mininet")])
-    real["stage"] = "mininet"
+    real["stage"], real["level"] = "mininet", "full"
     found = earlier.together(virtual, real, "x")
     [one] = found["rows"]
     assert [reading["stage"] for reading in one["readings"]] == ["virtual", "mininet"]
     assert one["standing"] == "provisional"
+    assert (found["level"], found["stage"]) == ("study", "virtual")
     again = earlier.together(found, virtual, "x")
     assert [r["stage"] for r in again["rows"][0]["readings"]] == ["virtual", "mininet"]
     earlier.validate(again, "x")

@@ -140,8 +140,12 @@ def together(before: Mapping[str, Any], after: Data, name: str) -> Data:
     merged = sorted(rows.values(), key=lambda row: (order.get(row["id"], len(order)), row["id"]))
     figures = {figure["id"]: figure for figure in before["figures"]}
     figures |= {figure["id"]: figure for figure in after["figures"]}
+    # What is said of all of them is said of what decides, beside which Mininet stands.
+    decides = before if after["stage"] == "mininet" else after
     return {
         **after,
+        "level": decides["level"],
+        "stage": decides["stage"],
         "rows": merged,
         "counts": counts(merged),
         "figures": [figures[key] for key in sorted(figures, key=place)],
