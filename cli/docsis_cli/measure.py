@@ -43,7 +43,7 @@ def bench(
         typer.Option(
             "--repetitions",
             min=1,
-            help="Measure all switches in turn this often, and take the medians.",
+            help="Measure each switch this often, in turn, and take the medians.",
         ),
     ] = 3,
     soak: Annotated[

@@ -385,8 +385,8 @@ StageOption = Annotated[
     StageName | None,
     typer.Option(
         "--stage",
-        help="Stage to play the scenario on; --virtual is short for --stage virtual. The default is "
-        "mininet.",
+        help="Stage to play the scenario on; --virtual is short for --stage virtual. The default "
+        "is mininet.",
     ),
 ]
 SeedsOption = Annotated[
