@@ -103,7 +103,7 @@ def tokens_bytes(flow: ServiceFlow, tokens: int, updated_us: int, now_us: int | 
 def delay_ms(
     flow: ServiceFlow, backlog: int, tokens: int | None, channel_bps: int | None
 ) -> float | None:
-    """How long a frame that comes now waits, from backlog, tokens and rates (RFC 8034, A.3).
+    """How long a frame that comes now waits, from backlog, tokens and rates (RFC 8034, A.2).
 
     Args:
         flow: The service flow.

@@ -196,7 +196,7 @@ def test_behind_a_mac_the_tokens_for_what_waits_are_spent() -> None:
             readings(1, enqueued_bytes=backlog, msr_tokens=[tokens * 8_000_000] * 2)
         )
         assert seen.msr_tokens.tolist() == [tokens, left]
-        # RFC 8034, A.3, with the tokens that are left.
+        # RFC 8034, A.2, with the tokens that are left.
         at_peak = [min(50_000, each) for each in (tokens, left)]
         expected = [each * 8 / 25e6 + (50_000 - each) * 8 / 20e6 for each in at_peak]
         assert seen.qdelay == pytest.approx(expected)

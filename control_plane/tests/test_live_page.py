@@ -125,7 +125,7 @@ async def test_curves_are_what_registers_say(system: Any, page: Page) -> None:
             values = page.values(1)
             assert values["backlog_bytes"] == 90_000
             assert values["tokens_bytes"] == 40_000
-            # RFC 8034, A.3: 40 KB at 25 Mbit/s and 50 KB at 20.
+            # RFC 8034, A.2: 40 KB at 25 Mbit/s and 50 KB at 20.
             assert values["delay_ms"] == pytest.approx(40e3 * 8 / 25e3 + 50e3 * 8 / 20e3)
             dropped = [values[f"dropped_{name}"] for name in ("aqm", "buffer_full", "policed")]
             assert dropped == [3, 4, 5]

@@ -10,7 +10,7 @@ from docsis_ptf.entities import ACTIVE, Control, State, aqm_state
 from docsis_ptf.renewal import MEAN_PKTSIZE, ONE, PROB_HIGH
 from docsis_ptf.stream_test import StreamTest
 
-# Enough not to suppress a drop (RFC 8034 A.2: more than 2 * MEAN_PKTSIZE).
+# Enough not to suppress a drop (RFC 8034 A.3: more than 2 * MEAN_PKTSIZE).
 HELD: Final = 5_000
 LATENCY_TARGET_US: Final = 10_000
 # qdelay_old from which on a small drop_prob is not suppressed.

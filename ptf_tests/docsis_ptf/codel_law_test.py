@@ -25,7 +25,7 @@ _Q31: Final = 1 << 31
 
 
 def step(interval: int, count: int) -> float:
-    """Microseconds from one drop to the next (RFC 8289, 5.4: control_law)."""
+    """Microseconds from one drop to the next (RFC 8289, 5.6: control_law)."""
     return interval / sqrt(count)
 
 

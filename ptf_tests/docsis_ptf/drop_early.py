@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DOCSIS-PIE's data path in plain Python: RFC 8034, appendix A.2, in its order and with its names.
+"""DOCSIS-PIE's data path in plain Python: RFC 8034, appendix A.3, in its order and with its names.
 
 enqueue() and drop_early(), and what the control path has set. Probabilities are in units of 2^-28,
 rounded down as the pipeline has them (docs/p4-contract.md); times are microseconds, lengths bytes.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The statistics of de-randomised dropping (RFC 8034, appendix A.2, drop_early()).
+"""The statistics of de-randomised dropping (RFC 8034, appendix A.3, drop_early()).
 
 Between two drops the k-th frame has accu_prob = k * p1. It is dropped never
 while that is below PROB_LOW, with probability p1 up to PROB_HIGH, and always

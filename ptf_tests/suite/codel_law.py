@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """CoDel's drop_next against its control law, t + interval / sqrt(count), to the microsecond.
 
-RFC 8289, 5.4, at the head of the queue and at its tail (CoDel-DT); and CoDel as Martin's slides
+RFC 8289, 5.6, at the head of the queue and at its tail (CoDel-DT); and CoDel as Martin's slides
 have it, which goes on from the time of the drop instead of from the time at which it was due.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The project's controller and the target's data path together, tick by tick (RFC 8034, 4.4, A.2).
+"""The project's controller and the target's data path together, tick by tick (RFC 8034, 4.3, A.2).
 
 The law is docsis_control's own, and reaches the state as it does in service. Ticks come when the
 test says so, each for 16 ms, so nothing here depends on a clock.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DOCSIS-PIE's data path against RFC 8034, appendix A.2, in random states, packet by packet.
+"""DOCSIS-PIE's data path against RFC 8034, appendix A.3, in random states, packet by packet.
 
 Each service flow is put into a state of its own and gets one packet. Where the decision does not
 depend on the RFC's random(), it has to be the same as a plain reading of the RFC's, and the state
@@ -32,7 +32,7 @@ RANGES = ((0.0, 0.15), (0.15, 0.5), (0.5, 1.0))
 
 
 class Decisions(aqm_test.AqmTest):
-    """Drop or not, and the state behind it, as RFC 8034 A.2 has them."""
+    """Drop or not, and the state behind it, as RFC 8034 A.3 has them."""
 
     needs: ClassVar[tuple[str, ...]] = ("registers",)
     comparisons = len(RANGES)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DOCSIS-PIE's decision to drop (RFC 8034, appendix A.2), with drop_prob forced."""
+"""DOCSIS-PIE's decision to drop (RFC 8034, appendix A.3), with drop_prob forced."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The random states of DOCSIS-PIE's data path: they come by every branch of RFC 8034 A.2."""
+"""The random states of DOCSIS-PIE's data path: they come by every branch of RFC 8034 A.3."""
 
 from __future__ import annotations
 

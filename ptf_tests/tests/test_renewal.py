@@ -20,7 +20,7 @@ from docsis_ptf.statistics import kolmogorov_distance
 
 
 def play(p1: int, frames: int, generator: np.random.Generator) -> np.ndarray:
-    """RFC 8034 A.2, steps on accu_prob only; positions of the dropped frames."""
+    """RFC 8034 A.3, steps on accu_prob only; positions of the dropped frames."""
     dropped = []
     accu = 0
     for position, u in enumerate(generator.integers(0, ONE, frames)):

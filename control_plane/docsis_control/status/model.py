@@ -193,7 +193,7 @@ class Queue:
         ge=0,
         description=(
             "How long a frame that comes now will wait, from backlog, tokens and rates "
-            "(RFC 8034, A.3), milliseconds."
+            "(RFC 8034, A.2), milliseconds."
         ),
     )
     msr_tokens_bytes: float = Field(

@@ -24,7 +24,7 @@ def _parameters(msr: float, peak_rate: float, target: float) -> product.Paramete
 
 
 def queue_delay(queue_bytes: float, msr_tokens: float, msr: float, peak_rate: float) -> float:
-    """RFC 8034, appendix A.3."""
+    """RFC 8034, appendix A.2."""
     found = product.queue_delay(
         _parameters(msr, peak_rate, TARGET),
         np.array([float(queue_bytes)]),
@@ -34,13 +34,13 @@ def queue_delay(queue_bytes: float, msr_tokens: float, msr: float, peak_rate: fl
 
 
 def scale(p: float, drop_prob: float) -> float:
-    """RFC 8034, appendix A.3: the steps of the table."""
+    """RFC 8034, appendix A.2: the steps of the table."""
     column = sum(drop_prob >= bound for bound in _BOUNDS)
     return p * _FACTORS[column]
 
 
 def update(state: State, qdelay: float, target: float, bursting: bool) -> State:
-    """RFC 8034, appendix A.3."""
+    """RFC 8034, appendix A.2."""
     before = product.State(
         drop_prob=np.array([float(state["drop_prob"])]),
         qdelay_old=np.array([float(state["qdelay_old"])]),
