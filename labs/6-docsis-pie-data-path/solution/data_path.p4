@@ -51,7 +51,7 @@ parser LabParser(packet_in packet, out headers_t hdr, inout metadata_t meta,
     state start { transition accept; }
 }
 
-// RFC 8034 A.4: true where the frame is to be dropped. `backlog`: bytes that wait already.
+// RFC 8034 A.3: true where the frame is to be dropped. `backlog`: bytes that wait already.
 control DropEarly(in bytes_t packet_size, in bytes_t backlog, out bool drop) {
     apply {
         drop = false;
