@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import pyarrow as pa
-from pyarrow import csv
 
 from docsis_experiments.experiment.models import slug
 from docsis_experiments.measurement.metrics import METRICS
@@ -24,11 +22,11 @@ from docsis_experiments.measurement.statistics import STATISTICS
 from docsis_experiments.reports import document
 from docsis_experiments.reports.folder import PARTIAL
 from docsis_experiments.runs import files
+from docsis_experiments.runs.csv_file import CsvFile, Floats
 from docsis_experiments.runs.outcome import PROBABILITIES, Group, Outcome
 from docsis_testbed.errors import TestbedError
 
 _MOST_SUMMARY: Final = 256 << 20
-_MOST_PACKETS: Final = 1 << 30
 """Bytes of a file."""
 
 _READABLE: Final = ("scenario", "repeated", "sweep")
@@ -208,29 +206,10 @@ def _values(figures: Mapping[str, Any]) -> dict[str, float]:
     return {key: math.nan if value is None else float(value) for key, value in values.items()}
 
 
-def _delays(path: Path, seconds: float) -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:
+def _delays(path: Path, seconds: float) -> dict[str, Floats]:
     """Milliseconds of the packets that were sent in the measured time and arrived, by group."""
-    try:
-        if path.stat().st_size > _MOST_PACKETS:
-            raise TestbedError(f"{path}: is longer than {_MOST_PACKETS} bytes")
-        table = csv.read_csv(
-            path,
-            # No threads that might still run while the program ends; see runs/files.py.
-            read_options=csv.ReadOptions(use_threads=False),
-            convert_options=csv.ConvertOptions(
-                column_types={
-                    "group": pa.string(),
-                    "time_s": pa.float64(),
-                    "one_way_delay_ms": pa.float64(),
-                }
-            ),
-        )
-        sent = table["time_s"].to_numpy()
-        delay = table["one_way_delay_ms"].to_numpy(zero_copy_only=False)
-        group = np.asarray(table["group"].to_pylist())
-    except OSError as error:
-        raise TestbedError(f"{path}: cannot be read ({error.strerror})") from None
-    except (pa.ArrowException, KeyError, ValueError) as error:
-        raise TestbedError(f"{path}: is damaged ({_first_line(error)})") from None
+    file = CsvFile.read(path, words=("group",), floats=("time_s", "one_way_delay_ms"))
+    sent, delay = file.floats("time_s"), file.floats("one_way_delay_ms")
+    group = file.words("group")
     chosen = (sent >= 0) & (sent < seconds) & np.isfinite(delay)
     return {name: delay[chosen & (group == name)] for name in np.unique(group[chosen])}

@@ -8,17 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Final, Self
 
 import numpy as np
-import pyarrow as pa
-from pyarrow import csv
 
-from docsis_experiments.export.series import Floats, Samples
+from docsis_experiments.export.series import Samples
+from docsis_experiments.runs.csv_file import CsvFile
 from docsis_testbed.errors import TestbedError
-
-_MOST_BYTES: Final = 1 << 30
-"""Bounds a file of samples."""
 
 _MOST_DETAILS: Final = 256 << 20
 """Bounds details.json, in bytes."""
@@ -85,14 +81,12 @@ def received(folder: Path) -> Mapping[str, Samples]:
         TestbedError: The file cannot be read, or is damaged.
     """
     path = folder / "goodput.csv"
-    table = _table(path, {})
-    if table.num_columns > _MOST_FLOWS:
-        raise TestbedError(f"{path}: has {table.num_columns} columns, and may have {_MOST_FLOWS}")
+    file = CsvFile.read(path)
+    if len(file.names) > _MOST_FLOWS:
+        raise TestbedError(f"{path}: has {len(file.names)} columns, and may have {_MOST_FLOWS}")
     return {
-        name.removesuffix(_BYTES): Samples(
-            _floats(table, "time_s", path), _floats(table, name, path)
-        )
-        for name in table.column_names
+        name.removesuffix(_BYTES): Samples(file.floats("time_s"), file.floats(name))
+        for name in file.names
         if name.endswith(_BYTES)
     }
 
@@ -129,41 +123,11 @@ def round_trips(folder: Path) -> Mapping[str, Samples]:
 
 
 def _by_group(path: Path, value: str) -> Mapping[str, Samples]:
-    table = _table(path, {"group": pa.string(), "time_s": pa.float64(), value: pa.float64()})
-    try:
-        groups = np.asarray(table["group"].to_pylist())
-    except KeyError:
-        raise TestbedError(f"{path}: is damaged (it has no column group)") from None
-    time, delay = _floats(table, "time_s", path), _floats(table, value, path)
+    file = CsvFile.read(path, words=("group",), floats=("time_s", value))
+    groups, time, delay = file.words("group"), file.floats("time_s"), file.floats(value)
     found = {}
     for group in dict.fromkeys(groups.tolist()):
         chosen = (groups == group) & np.isfinite(time)
         order = np.argsort(time[chosen], kind="stable")
         found[str(group)] = Samples(time[chosen][order], delay[chosen][order])
     return found
-
-
-def _table(path: Path, types: Mapping[str, Any]) -> Any:
-    try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise TestbedError(f"{path}: is longer than {_MOST_BYTES} bytes")
-        return csv.read_csv(
-            path,
-            # No threads that might still run while the program ends; see runs/files.py.
-            read_options=csv.ReadOptions(use_threads=False),
-            convert_options=csv.ConvertOptions(column_types=dict(types)),
-        )
-    except OSError as error:
-        raise TestbedError(f"{path}: cannot be read ({error.strerror})") from None
-    except (pa.ArrowException, ValueError) as error:
-        raise TestbedError(f"{path}: is damaged ({str(error).splitlines()[0][:200]})") from None
-
-
-def _floats(table: Any, name: str, path: Path) -> Floats:
-    try:
-        column = table[name].cast(pa.float64())
-    except KeyError:
-        raise TestbedError(f"{path}: is damaged (it has no column {name})") from None
-    except pa.ArrowException as error:
-        raise TestbedError(f"{path}: is damaged ({str(error).splitlines()[0][:200]})") from None
-    return np.asarray(column.to_numpy(zero_copy_only=False), np.float64)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads the CSV files of a run's folder. Nothing in them is trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, Self
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyarrow import csv
+
+from docsis_testbed.errors import TestbedError
+
+Floats = npt.NDArray[np.float64]
+Words = npt.NDArray[np.str_]
+
+_MOST_BYTES: Final = 1 << 30
+"""Bounds a file."""
+
+
+class CsvFile:
+    """A file's columns.
+
+    Attributes:
+        names: Names of its columns.
+    """
+
+    def __init__(self, path: Path, table: Any) -> None:
+        """Args: where it is, and what Arrow has read of it."""
+        self._path = path
+        self._table = table
+        self.names: Sequence[str] = table.column_names
+
+    @classmethod
+    def read(cls, path: Path, words: Sequence[str] = (), floats: Sequence[str] = ()) -> Self:
+        """Reads a file.
+
+        Args:
+            path: Path of it.
+            words: Columns that are text, whatever is in them.
+            floats: Columns that are numbers, also where there is none in a row.
+
+        Raises:
+            TestbedError: The file cannot be read, is too long, or is damaged.
+        """
+        types = {name: pa.string() for name in words} | {name: pa.float64() for name in floats}
+        try:
+            if path.stat().st_size > _MOST_BYTES:
+                raise TestbedError(f"{path}: is longer than {_MOST_BYTES} bytes")
+            table = csv.read_csv(
+                path,
+                # No threads that might still run while the program ends; see runs/files.py.
+                read_options=csv.ReadOptions(use_threads=False),
+                convert_options=csv.ConvertOptions(column_types=types),
+            )
+        except OSError as error:
+            raise TestbedError(f"{path}: cannot be read ({error.strerror})") from None
+        except (pa.ArrowException, ValueError) as error:
+            raise damaged(path, error) from None
+        return cls(path, table)
+
+    def floats(self, name: str) -> Floats:
+        """A column's numbers; NaN where there is none.
+
+        Raises:
+            TestbedError: There is no such column, or it has something else than numbers.
+        """
+        try:
+            column = self._column(name).cast(pa.float64())
+        except pa.ArrowException as error:
+            raise damaged(self._path, error) from None
+        return np.asarray(column.to_numpy(zero_copy_only=False), np.float64)
+
+    def words(self, name: str) -> Words:
+        """A column's texts.
+
+        Raises:
+            TestbedError: There is no such column.
+        """
+        return np.asarray(self._column(name).to_pylist(), np.str_)
+
+    def _column(self, name: str) -> Any:
+        try:
+            return self._table[name]
+        except KeyError:
+            raise TestbedError(f"{self._path}: is damaged (it has no column {name})") from None
+
+
+def damaged(path: Path, error: Exception) -> TestbedError:
+    """The sentence about a file that makes no sense."""
+    return TestbedError(f"{path}: is damaged ({str(error).splitlines()[0][:200]})")
