@@ -136,7 +136,8 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         default=default_folder(),
         metavar="FOLDER",
-        help="where `docsis-p4 show` looks for the status's socket (default: %(default)s)",
+        help="folder of the socket at which `docsis-p4 show` asks for the status "
+        "(default: %(default)s)",
     )
     parser.add_argument(
         "--metrics-port",

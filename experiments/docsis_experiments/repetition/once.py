@@ -206,8 +206,8 @@ def _raise_what_is_left(figures: dict[str, Any]) -> None:
         inside = sum(entry["holds"] is True for entry in entries)
         raise NoVerdict(
             f"one run is no verdict; {inside} of {len(entries)} measured values are within what is "
-            "allowed, and what many runs say is told by --virtual --seeds 30, or in Mininet by "
-            "--repeat 5"
+            "allowed. Many runs give a verdict: repeat this with --virtual --seeds 30, or in "
+            "Mininet with --repeat 5"
         )
 
 

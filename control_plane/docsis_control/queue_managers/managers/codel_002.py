@@ -62,7 +62,7 @@ PRESETS: Final[Mapping[Preset, Described]] = {
     # 002, appendix.
     Preset.CODEL_002: Described(
         Codel002.model_validate({"target": "20 ms", "interval": "100 ms"}),
-        label="CoDel of 002, 20/100 ms",
+        label="Martin's CoDel, 20/100 ms",
         colour="purple",
         line="--",
         what="CoDel as Martin 2014 has it: measured at the head, dropped at the tail",

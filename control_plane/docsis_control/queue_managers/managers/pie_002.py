@@ -96,7 +96,7 @@ PRESETS: Final[Mapping[Preset, Described]] = {
                 "dq_threshold": 16,
             }
         ),
-        label="PIE of 002, 15 ms",
+        label="Martin's PIE, 15 ms",
         colour="sky",
         line=":",
         what="PIE as Martin 2014 has it, counted in packets",
