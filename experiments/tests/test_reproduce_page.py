@@ -271,11 +271,13 @@ def test_mininet_stands_beside(rows: dict[str, Row]) -> None:
     virtual = content([entry(rows, "000-A1")])
     real = content([entry(rows, "000-A1", Level.FULL, (75.0, 76.0, 77.0), stage="mininet")])
     real["stage"], real["level"] = "mininet", "full"
+    real["figures"] = [{**figure, "title": "Mininet's"} for figure in virtual["figures"]]
     found = earlier.together(virtual, real, "x")
     [one] = found["rows"]
     assert [reading["stage"] for reading in one["readings"]] == ["virtual", "mininet"]
     assert one["standing"] == "provisional"
     assert (found["level"], found["stage"]) == ("study", "virtual")
+    assert found["figures"] == virtual["figures"] != real["figures"]
     again = earlier.together(found, virtual, "x")
     assert [r["stage"] for r in again["rows"][0]["readings"]] == ["virtual", "mininet"]
     earlier.validate(again, "x")

@@ -138,10 +138,9 @@ def together(before: Mapping[str, Any], after: Data, name: str) -> Data:
     order = {name: number for number, name in enumerate(registered_rules())}
     # Rows that the catalogue does not have any more stand last.
     merged = sorted(rows.values(), key=lambda row: (order.get(row["id"], len(order)), row["id"]))
-    figures = {figure["id"]: figure for figure in before["figures"]}
-    figures |= {figure["id"]: figure for figure in after["figures"]}
-    # What is said of all of them is said of what decides, beside which Mininet stands.
-    decides = before if after["stage"] == "mininet" else after
+    # What is said and drawn of all of them is of what decides, beside which Mininet stands.
+    beside, decides = (after, before) if after["stage"] == "mininet" else (before, after)
+    figures = {figure["id"]: figure for one in (beside, decides) for figure in one["figures"]}
     return {
         **after,
         "level": decides["level"],
