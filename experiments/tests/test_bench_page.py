@@ -14,6 +14,7 @@ from docsis_control.status.model import Quantiles
 from docsis_experiments.bench import page
 from docsis_experiments.bench.control_loop import loops
 from docsis_experiments.bench.everything import of_summary
+from docsis_testbed.paths import ROOT
 
 PAGE = "# Speed\n\n<!-- table: current-figures -->\n\nold\n\n<!-- end -->\n\nMore.\n"
 
@@ -44,7 +45,7 @@ def _figures() -> dict[str, Any]:
         "bench": {
             "programs": {
                 "results": [
-                    {"program": "l2.p4", "frame_bytes": size, "ns_per_packet": 100.0 + size}
+                    {"program": "l2", "frame_bytes": size, "ns_per_packet": 100.0 + size}
                     for size in (64, 1514)
                 ]
             },
@@ -118,6 +119,12 @@ def test_the_page_gets_the_table_and_keeps_the_rest(tmp_path: Path) -> None:
     # From what is kept the same page is made.
     assert page.main([str(docs / "performance.json"), str(docs / "performance.md")]) == 0
     assert (docs / "performance.md").read_text() == text
+
+
+def test_the_documentation_has_the_figures_of_the_last_sitting() -> None:
+    figures = json.loads((ROOT / "docs" / "performance.json").read_text())
+    shipped = (ROOT / "docs" / "performance.md").read_text()
+    assert page.with_table(shipped, figures) == shipped
 
 
 def test_a_page_without_a_place_for_the_table_is_refused() -> None:

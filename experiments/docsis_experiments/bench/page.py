@@ -82,10 +82,10 @@ def _latency(managed: Mapping[str, Any]) -> str:
 def _packets(figures: Mapping[str, Any]) -> Iterator[_Row]:
     programs = figures["bench"]["programs"]["results"]
     yield _head("A packet in the switch, 64 / 1514 bytes")
-    goals = {"l2.p4": "250", "cm.p4": "600"}
+    goals = {"l2": "250", "cm": "600"}
     for name in dict.fromkeys(row["program"] for row in programs):
         ns = {r["frame_bytes"]: r["ns_per_packet"] for r in programs if r["program"] == name}
-        yield name, "ns", f"{ns[64]:.0f} / {ns[1514]:.0f}", goals.get(name, "")
+        yield f"{name}.p4", "ns", f"{ns[64]:.0f} / {ns[1514]:.0f}", goals.get(name, "")
 
 
 def _forwarding(figures: Mapping[str, Any]) -> Iterator[_Row]:
