@@ -59,7 +59,7 @@ class CsvFile:
         except OSError as error:
             raise TestbedError(f"{path}: cannot be read ({error.strerror})") from None
         except (pa.ArrowException, ValueError) as error:
-            raise damaged(path, error) from None
+            raise _damaged(path, error) from None
         return cls(path, table)
 
     def floats(self, name: str) -> Floats:
@@ -71,7 +71,7 @@ class CsvFile:
         try:
             column = self._column(name).cast(pa.float64())
         except pa.ArrowException as error:
-            raise damaged(self._path, error) from None
+            raise _damaged(self._path, error) from None
         return np.asarray(column.to_numpy(zero_copy_only=False), np.float64)
 
     def words(self, name: str) -> Words:
@@ -86,9 +86,12 @@ class CsvFile:
         try:
             return self._table[name]
         except KeyError:
-            raise TestbedError(f"{self._path}: is damaged (it has no column {name})") from None
+            count = self.names.count(name)
+            words = f"{count} columns {name}" if count else f"no column {name}"
+            raise TestbedError(f"{self._path}: is damaged (it has {words})") from None
 
 
-def damaged(path: Path, error: Exception) -> TestbedError:
+def _damaged(path: Path, error: Exception) -> TestbedError:
     """The sentence about a file that makes no sense."""
-    return TestbedError(f"{path}: is damaged ({str(error).splitlines()[0][:200]})")
+    first, *_ = str(error).splitlines() or [""]
+    return TestbedError(f"{path}: is damaged ({first[:200]})")
