@@ -278,6 +278,8 @@ def test_mininet_stands_beside(rows: dict[str, Row]) -> None:
     assert one["standing"] == "provisional"
     assert (found["level"], found["stage"]) == ("study", "virtual")
     assert found["figures"] == virtual["figures"] != real["figures"]
+    newer = {**real, "figures": [{**figure, "title": "newer"} for figure in real["figures"]]}
+    assert earlier.together(real, newer, "x")["figures"] == newer["figures"]
     again = earlier.together(found, virtual, "x")
     assert [r["stage"] for r in again["rows"][0]["readings"]] == ["virtual", "mininet"]
     earlier.validate(again, "x")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the kernel lets programs under SCHED_RR have: a share of a second, and a turn (sched(7)).
+"""Sets how long the kernel lets programs under SCHED_RR run, and puts that back (sched(7)).
 
 Linux stops all of them on a processor that they have had for 95% of a second, up to 50 ms long
 (`kernel.sched_rt_runtime_us`). Two switches at 200 Mbit/s with their hosts come that far on two

@@ -138,8 +138,10 @@ def together(before: Mapping[str, Any], after: Data, name: str) -> Data:
     order = {name: number for number, name in enumerate(registered_rules())}
     # Rows that the catalogue does not have any more stand last.
     merged = sorted(rows.values(), key=lambda row: (order.get(row["id"], len(order)), row["id"]))
-    # What is said and drawn of all of them is of what decides, beside which Mininet stands.
-    beside, decides = (after, before) if after["stage"] == "mininet" else (before, after)
+    # Virtual time decides. A sitting in Mininet adds its readings to a page of virtual time, and
+    # changes neither the page's level nor its figures.
+    adds = after["stage"] == "mininet" != before["stage"]
+    beside, decides = (after, before) if adds else (before, after)
     figures = {figure["id"]: figure for one in (beside, decides) for figure in one["figures"]}
     return {
         **after,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the deviations of 002's row E3S depend on: the length of the bins, and the beginning.
+"""Shows how the deviations of row 002-E3S change with the length of the bins and the first 10 s.
 
     python -m docsis_experiments.reproduction.sensitivities.two_tiers [JOBS]
 
