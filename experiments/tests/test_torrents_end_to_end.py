@@ -67,8 +67,9 @@ def test_all_uploads_together_keep_to_their_rate(run: dict[str, Any]) -> None:
     bits = run["groups"]["bits"]
     flows = bits["flow_goodput_mbps"]
     assert len(flows) == 8
+    # The summary rounds to six digits after the point: each flow and the sum are half of one off.
+    assert bits["goodput_mbps"] == pytest.approx(sum(flows), rel=0, abs=(len(flows) + 1) * 0.5e-6)
     # 2% of 5 s are 0.1 s of the rate, which an upload may have saved up.
-    assert bits["goodput_mbps"] == pytest.approx(sum(flows))
     assert 0.5 * CAP_MBPS < bits["goodput_mbps"] <= 1.02 * CAP_MBPS
     # Two clients sent again what was lost, and nobody counts it by upload.
     assert bits["retransmissions"] >= 0
