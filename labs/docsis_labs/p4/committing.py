@@ -2,19 +2,19 @@
 """Makes what is committed of exercises in P4: the skeleton, the solution and the typical mistakes,
 compiled, so that they run where p4c is missing.
 
-    python -m docsis_labs.p4.committing [EXERCISE...]
+    python -m docsis_labs.p4.committing [NUMBER...]
 
 compiles what has changed with the p4c on PATH; all that the sources have no longer is removed.
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import subprocess
-import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -156,12 +156,23 @@ def _manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
-def main() -> None:
-    """Compiles the exercises that the arguments name, or all."""
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Compiles the exercises whose numbers are the arguments, or all."""
+    parser = argparse.ArgumentParser(description="Compiles the programs that exercises come with.")
+    parser.add_argument(
+        "number", nargs="*", type=int, help="An exercise, as 3. The default is all of them."
+    )
+    numbers = parser.parse_args(arguments).number
+    unknown = sorted(set(numbers) - set(exercises()))
+    if unknown:
+        parser.error(
+            f"there is no exercise {', '.join(map(str, unknown))}; there are "
+            f"{', '.join(map(str, sorted(exercises())))}"
+        )
     compiler = find_compiler()
     if compiler is None or compiler.command.name != "p4c-bm2-ss":
         raise SystemExit("no P4 compiler: p4c-bm2-ss is not on PATH")
-    chosen = {int(number) for number in sys.argv[1:]} or set(exercises())
+    chosen = set(numbers) or set(exercises())
     for number, exercise in exercises().items():
         if number in chosen and any(file.kind is P4 for file in exercise.files):
             count = make(exercise, compiler)
