@@ -3,15 +3,20 @@
 
 /// What is kept whatever has been in use.
 const LEAST: usize = 4096;
+/// How many go at a time of those that are not to be kept: they take no longer than a packet.
+const AT_ONCE: usize = 16;
 
 /// What nobody uses now and somebody will again. As many are kept as have been in use at
-/// a time, that is to say as queues, delay lines or links have held, and [`LEAST`].
+/// a time, that is to say as queues, delay lines or links have held in this period or in the one
+/// before, and [`LEAST`].
 #[derive(Debug, Default)]
 pub struct Pool<T> {
     free: Vec<T>,
     used: usize,
-    /// Most of `used`.
+    /// Most of `used` in this period.
     most: usize,
+    /// Most of `used` in the period before.
+    before: usize,
 }
 
 impl<T: Default> Pool<T> {
@@ -25,11 +30,33 @@ impl<T: Default> Pool<T> {
     /// Keeps what nobody uses any more, or hands it back: it is not to be kept.
     pub fn give(&mut self, item: T) -> Option<T> {
         self.used = self.used.saturating_sub(1);
-        if self.free.len() < self.most.max(LEAST) {
+        if self.free.len() < self.kept() {
             self.free.push(item);
             return None;
         }
         Some(item)
+    }
+
+    /// How many are kept for reuse.
+    fn kept(&self) -> usize {
+        self.most.max(self.before).max(LEAST)
+    }
+
+    /// How many nobody uses.
+    #[cfg(test)]
+    pub fn free(&self) -> usize {
+        self.free.len()
+    }
+
+    /// Begins another period.
+    pub fn begin_period(&mut self) {
+        self.before = std::mem::replace(&mut self.most, self.used);
+    }
+
+    /// Drops some of what is not to be kept any longer, if there is any.
+    pub fn tidy_up(&mut self) {
+        let surplus = self.free.len().saturating_sub(self.kept());
+        self.free.truncate(self.free.len() - surplus.min(AT_ONCE));
     }
 
     /// How many are in use.
@@ -40,6 +67,7 @@ impl<T: Default> Pool<T> {
     /// What has been in use so far says nothing about what will be.
     pub fn forget_most(&mut self) {
         self.most = self.used;
+        self.before = 0;
     }
 }
 
@@ -62,5 +90,33 @@ mod tests {
         pool.used = 10;
         pool.forget_most();
         assert_eq!(kept(&mut pool, used), LEAST);
+    }
+    #[test]
+    fn a_flood_is_forgotten_two_periods_later_and_bit_by_bit() {
+        const FLOOD: usize = LEAST + 10 * AT_ONCE;
+        let mut pool = Pool::default();
+        let used: Vec<Vec<u8>> = (0..FLOOD).map(|_| pool.take()).collect();
+        assert_eq!(kept(&mut pool, used), FLOOD);
+        pool.begin_period();
+        pool.tidy_up();
+        assert_eq!(pool.free(), FLOOD, "it was in the period before");
+        pool.begin_period();
+        pool.tidy_up();
+        assert_eq!(pool.free(), FLOOD - AT_ONCE);
+        for _ in 0..20 {
+            pool.tidy_up();
+        }
+        assert_eq!(pool.free(), LEAST);
+    }
+
+    #[test]
+    fn what_is_in_use_all_the_time_is_kept() {
+        let mut pool = Pool::default();
+        let used: Vec<Vec<u8>> = (0..LEAST + 34).map(|_| pool.take()).collect();
+        pool.begin_period();
+        pool.begin_period();
+        assert_eq!(kept(&mut pool, used), LEAST + 34);
+        pool.tidy_up();
+        assert_eq!(pool.free(), LEAST + 34);
     }
 }
