@@ -201,6 +201,48 @@ async def test_a_reload_loses_nothing_and_two_pages_see_the_same(
             await asyncio.to_thread(check, live)
 
 
+FIRST_ROW_IS_LOST = """
+const Real = globalThis.WebSocket;
+globalThis.WebSocket = class extends Real {
+  set onmessage(take) {
+    super.onmessage = (event) => {
+      const { row } = JSON.parse(event.data);
+      if (row === undefined || globalThis.lost !== undefined) take(event);
+      else globalThis.lost = row.n;
+    };
+  }
+};
+const fetched = globalThis.fetch;
+let asked = false;
+globalThis.fetch = async (path) => {
+  const first = !asked && path.startsWith("/api/history");
+  asked ||= first;
+  return first ? new Response('{"rows": [], "next": null}') : fetched(path);
+};
+"""
+"""The history is asked for before there is any, and the page is too slow for the first row."""
+
+
+@needs_browser
+async def test_a_page_that_is_too_slow_for_the_first_row_gets_it_from_the_history(
+    system: Any, page: Page
+) -> None:
+    async with system() as (_, folder):
+
+        def check(live: LivePage) -> None:
+            page.driver.execute_cdp_cmd(
+                "Page.addScriptToEvaluateOnNewDocument", {"source": FIRST_ROW_IS_LOST}
+            )
+            page.look(live.address)
+            page.until("live.store.rows.length >= 5")
+            numbers = page.js("live.store.rows.map((row) => row.n)")
+            assert page.js("lost") in numbers
+            assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+
+        with live_page("--status-folder", str(folder)) as live:
+            await asyncio.to_thread(check, live)
+
+
 @needs_browser
 async def test_freeze_export_and_projector(system: Any, page: Page) -> None:
     async with system() as (made, folder), held(made.modem, {"sf_enqueued_bytes": 25_000}):

@@ -77,13 +77,9 @@ async function fill(since) {
   missed = [];
   const modem = store.modem;
   try {
-    let next = since;
-    while (next !== null && modem === store.modem) {
-      const part = await get(
-        `/api/history?modem=${encodeURIComponent(modem)}&since=${next}`);
-      if (modem === store.modem) addRows(part.rows);
-      next = part.next;
-    }
+    await ask(modem, since);
+    // A row that this page was too slow for may be younger than the answer.
+    if (modem === store.modem && lacksRows(missed)) await ask(modem, next());
   } catch (error) {
     console.warn(error); // nothing is kept of it yet
   } finally {
@@ -93,6 +89,31 @@ async function fill(since) {
   changed("history");
 }
 
+async function ask(modem, since) {
+  let from = since;
+  while (from !== null && modem === store.modem) {
+    const part = await get(
+      `/api/history?modem=${encodeURIComponent(modem)}&since=${from}`);
+    if (modem === store.modem) addRows(part.rows);
+    from = part.next;
+  }
+}
+
+// The number of the row that this page needs next; without rows the first one that there is.
+function next() {
+  return store.rows.length ? store.rows.at(-1).n + 1 : 0;
+}
+
+// Whether rows are missing in front of these or between them. Whoever has none knows no beginning.
+function lacksRows(rows) {
+  let before = store.rows.at(-1)?.n ?? null;
+  for (const { n } of rows) {
+    if (before === null || n > before + 1) return true;
+    before = Math.max(before, n);
+  }
+  return false;
+}
+
 function connect() {
   socket = new WebSocket(`ws://${location.host}/api/updates`);
   socket.onopen = async () => {
@@ -100,7 +121,7 @@ function connect() {
     changed("connection");
     if (!store.modem) return;
     socket.send(JSON.stringify({ modem: store.modem }));
-    await fill(store.rows.length ? store.rows.at(-1).n + 1 : 0);
+    await fill(next());
   };
   socket.onmessage = (event) => take(JSON.parse(event.data));
   socket.onclose = () => {
@@ -141,10 +162,9 @@ function takeRow(row) {
     missed.push(row);
     return;
   }
-  const last = store.rows.at(-1);
   // Updates that this page was too slow for were left out, and are in the history.
-  if (last && row.n > last.n + 1) {
-    fill(last.n + 1);
+  if (lacksRows([row])) {
+    fill(next());
     missed.push(row);
     return;
   }
