@@ -66,20 +66,21 @@ export async function choose(modem) {
   changed("system");
   if (socket?.readyState === WebSocket.OPEN) {
     socket.send(JSON.stringify({ modem }));
-    await fill(0);
+    await fill();
   }
   await learnModem();
 }
 
-// Gets the rows from a number on, which were sent before this page was there or able to take them.
-async function fill(since) {
+// Gets the rows behind those that are here, which were sent before this page was there or able to
+// take them.
+async function fill() {
   filling = true;
   missed = [];
   const modem = store.modem;
   try {
-    await ask(modem, since);
+    await ask(modem);
     // A row that this page was too slow for may be younger than the answer.
-    if (modem === store.modem && lacksRows(missed)) await ask(modem, next());
+    if (modem === store.modem && lacksRows(missed)) await ask(modem);
   } catch (error) {
     console.warn(error); // nothing is kept of it yet
   } finally {
@@ -89,19 +90,15 @@ async function fill(since) {
   changed("history");
 }
 
-async function ask(modem, since) {
-  let from = since;
+async function ask(modem) {
+  // Without rows from the first one that there is.
+  let from = store.rows.length ? store.rows.at(-1).n + 1 : 0;
   while (from !== null && modem === store.modem) {
     const part = await get(
       `/api/history?modem=${encodeURIComponent(modem)}&since=${from}`);
     if (modem === store.modem) addRows(part.rows);
     from = part.next;
   }
-}
-
-// The number of the row that this page needs next; without rows the first one that there is.
-function next() {
-  return store.rows.length ? store.rows.at(-1).n + 1 : 0;
 }
 
 // Whether rows are missing in front of these or between them. Whoever has none knows no beginning.
@@ -121,7 +118,7 @@ function connect() {
     changed("connection");
     if (!store.modem) return;
     socket.send(JSON.stringify({ modem: store.modem }));
-    await fill(next());
+    await fill();
   };
   socket.onmessage = (event) => take(JSON.parse(event.data));
   socket.onclose = () => {
@@ -164,7 +161,7 @@ function takeRow(row) {
   }
   // Updates that this page was too slow for were left out, and are in the history.
   if (lacksRows([row])) {
-    fill(next());
+    fill();
     missed.push(row);
     return;
   }
