@@ -19,9 +19,6 @@ use traffic_manager::{
 use v1model::trace::TraceBurst;
 use v1model::{InstanceType, Packet, Pipeline, Program, Replica};
 
-/// What has been in use within one or two of these is kept for reuse, ns.
-const POOLS_PERIOD: u64 = 10_000_000_000;
-
 /// What a device is started with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeviceConfig {
@@ -163,8 +160,6 @@ pub struct Device {
     pub(crate) packets: Pool<Box<Packet>>,
     /// For frames on delay lines.
     pub(crate) buffers: Pool<Vec<u8>>,
-    /// When the pools' period is over.
-    pools_period_ends: u64,
     /// The frame that egress makes, and what is known of it.
     pub(crate) out: Vec<u8>,
     pub(crate) note: Option<Note>,
@@ -225,7 +220,6 @@ impl Device {
             transmit_lines: DelayLines::default(),
             packets: Pool::default(),
             buffers: Pool::default(),
-            pools_period_ends: POOLS_PERIOD,
             out: Vec::new(),
             note: None,
             burst: None,
@@ -524,7 +518,6 @@ impl Device {
     /// the device is further behind than [`DeviceConfig::lateness_bound`] its time
     /// jumps: what was due happens at once, and no bucket earns for the gap.
     pub fn wake(&mut self, now: u64, arrived: Option<u64>) {
-        self.tidy_up(now);
         let Some(due) = self.next_deadline().into_iter().chain(arrived).min() else {
             return;
         };
@@ -535,16 +528,11 @@ impl Device {
         }
     }
 
-    /// Gives back packets and buffers that no queue has needed for a while, some at a time: a flood
-    /// must not keep its memory.
-    fn tidy_up(&mut self, now: u64) {
-        if now >= self.pools_period_ends {
-            self.pools_period_ends = now + POOLS_PERIOD;
-            self.packets.begin_period();
-            self.buffers.begin_period();
-        }
-        self.packets.tidy_up();
-        self.buffers.tidy_up();
+    /// Gives back some packets and buffers that no queue has needed for a while. The shell's clock
+    /// says `now`.
+    pub fn tidy_up(&mut self, now: u64) {
+        self.packets.tidy_up(now);
+        self.buffers.tidy_up(now);
     }
 
     /// Time jumps to `to`, and no bucket earns for the last `gap` of it, ns. Devices that are run
@@ -577,34 +565,5 @@ impl Device {
     #[must_use]
     pub fn drops(&self) -> Drops {
         self.drops
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const FLOOD: usize = 10_000;
-
-    /// Wakes the device at this time, as often as it takes.
-    fn wake(device: &mut Device, now: u64) {
-        for _ in 0..FLOOD {
-            device.wake(now, None);
-        }
-    }
-
-    #[test]
-    fn the_packets_of_a_flood_are_given_back_within_two_periods() {
-        let mut device = Device::new(DeviceConfig::default());
-        let used: Vec<_> = (0..FLOOD).map(|_| device.packets.take()).collect();
-        for packet in used {
-            device.packets.give(packet);
-        }
-        wake(&mut device, POOLS_PERIOD - 1);
-        assert_eq!(device.packets.free(), FLOOD);
-        wake(&mut device, POOLS_PERIOD);
-        assert_eq!(device.packets.free(), FLOOD);
-        wake(&mut device, 2 * POOLS_PERIOD);
-        assert!(device.packets.free() < FLOOD / 2);
     }
 }

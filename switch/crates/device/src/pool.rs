@@ -3,6 +3,8 @@
 
 /// What is kept whatever has been in use.
 const LEAST: usize = 4096;
+/// A period, ns. What was in use in this one or in the one before is kept for reuse.
+const PERIOD: u64 = 10_000_000_000;
 /// How many go at a time of those that are not to be kept: they take no longer than a packet.
 const AT_ONCE: usize = 16;
 
@@ -17,6 +19,8 @@ pub struct Pool<T> {
     most: usize,
     /// Most of `used` in the period before.
     before: usize,
+    /// When this period is over.
+    period_ends: u64,
 }
 
 impl<T: Default> Pool<T> {
@@ -48,13 +52,13 @@ impl<T: Default> Pool<T> {
         self.free.len()
     }
 
-    /// Begins another period.
-    pub fn begin_period(&mut self) {
-        self.before = std::mem::replace(&mut self.most, self.used);
-    }
-
-    /// Drops some of what is not to be kept any longer, if there is any.
-    pub fn tidy_up(&mut self) {
+    /// Drops some of what no period has needed for a while, if there is any: a flood must not keep
+    /// its memory. `now` is the time of the caller's clock, ns.
+    pub fn tidy_up(&mut self, now: u64) {
+        if now >= self.period_ends {
+            self.period_ends = now + PERIOD;
+            self.before = std::mem::replace(&mut self.most, self.used);
+        }
         let surplus = self.free.len().saturating_sub(self.kept());
         self.free.truncate(self.free.len() - surplus.min(AT_ONCE));
     }
@@ -91,20 +95,26 @@ mod tests {
         pool.forget_most();
         assert_eq!(kept(&mut pool, used), LEAST);
     }
+
     #[test]
     fn a_flood_is_forgotten_two_periods_later_and_bit_by_bit() {
         const FLOOD: usize = LEAST + 10 * AT_ONCE;
         let mut pool = Pool::default();
+        pool.tidy_up(0);
         let used: Vec<Vec<u8>> = (0..FLOOD).map(|_| pool.take()).collect();
         assert_eq!(kept(&mut pool, used), FLOOD);
-        pool.begin_period();
-        pool.tidy_up();
-        assert_eq!(pool.free(), FLOOD, "it was in the period before");
-        pool.begin_period();
-        pool.tidy_up();
+        for now in [PERIOD - 1, PERIOD, 2 * PERIOD - 1] {
+            pool.tidy_up(now);
+            assert_eq!(
+                pool.free(),
+                FLOOD,
+                "it was in this period or in the one before"
+            );
+        }
+        pool.tidy_up(2 * PERIOD);
         assert_eq!(pool.free(), FLOOD - AT_ONCE);
         for _ in 0..20 {
-            pool.tidy_up();
+            pool.tidy_up(2 * PERIOD);
         }
         assert_eq!(pool.free(), LEAST);
     }
@@ -113,10 +123,11 @@ mod tests {
     fn what_is_in_use_all_the_time_is_kept() {
         let mut pool = Pool::default();
         let used: Vec<Vec<u8>> = (0..LEAST + 34).map(|_| pool.take()).collect();
-        pool.begin_period();
-        pool.begin_period();
+        for now in [0, PERIOD, 2 * PERIOD] {
+            pool.tidy_up(now);
+        }
         assert_eq!(kept(&mut pool, used), LEAST + 34);
-        pool.tidy_up();
+        pool.tidy_up(2 * PERIOD);
         assert_eq!(pool.free(), LEAST + 34);
     }
 }

@@ -90,6 +90,9 @@ impl<S: Platform> Core<S> {
     /// Tells devices what the clock says, before they run what is due. `arrived` is when the first
     /// frame came that no device has been given.
     pub fn wake(&mut self, now: u64, arrived: Option<u64>) {
+        for member in &mut self.members {
+            member.device.tidy_up(now);
+        }
         match &mut self.rf {
             None => {
                 let Member { device, ports, .. } = &mut self.members[0];
