@@ -41,19 +41,19 @@ help: ## this list
 .PHONY: setup setup-mininet setup-virtual setup-video packages build-packages rust switch world
 # Python's packages are installed while cargo compiles, and cargo compiles only what is asked for.
 ifdef SIDE_BY_SIDE
-setup: setup-mininet setup-virtual
+setup: setup-mininet setup-virtual $(STAMPS)/byte-code
 setup-mininet: packages $(STAMPS)/python $(STAMPS)/mininet $(STAMPS)/stubs switch
 setup-virtual: $(STAMPS)/python $(STAMPS)/stubs world
 else
 TOGETHER = @$(MAKE) --no-print-directory --jobs=$(CORES) SIDE_BY_SIDE=yes
 setup: ## Debian packages, Python environment, the switch, the virtual world
 	$(TOGETHER) $@
-# What a run in Mininet takes: no virtual world, and none of the packages that only tests use.
+# What a run in Mininet takes: no virtual world, none of the packages that only tests use, and no TLS.
 setup-mininet:
-	$(TOGETHER) CRATES=docsis-switch PACKAGES=run $@
+	$(TOGETHER) CRATES=docsis-switch FEATURES="$(ENOUGH)" PACKAGES=run $@
 # What virtual time takes: no switch, no Mininet, and no root where a compiler and Python's venv are there.
 setup-virtual:
-	$(TOGETHER) CRATES=docsis-world $@
+	$(TOGETHER) CRATES=docsis-world FEATURES="$(ENOUGH)" $@
 endif
 
 # The browser of adaptive videos in Mininet is as large as all the rest, and few runs want it.
@@ -79,6 +79,11 @@ $(STAMPS)/python: requirements.lock pyproject.toml $(ENVIRONMENT) $(STAMPS)/prot
 	@$(ENVIRONMENT) "$(PYTHON)" "$(VENV)"
 	@touch $@
 
+# A program compiles what it imports when it does so for the first time; tests import everything, many at once.
+$(STAMPS)/byte-code: $(STAMPS)/python
+	@$(VENV)/bin/python -m compileall -q -j $(CORES) $(VENV)/lib
+	@touch $@
+
 $(STAMPS)/stubs: $(wildcard switch/proto/docsis/*/v1/*.proto) mininet/setup/proto-stubs.sh $(STAMPS)/python
 	@mininet/setup/proto-stubs.sh "$(VENV)"
 	@touch $@
@@ -94,10 +99,12 @@ endif
 # for each of them, or cargo would compile it a second time; a test compares them.
 CRATES ?= docsis-switch docsis-world
 RELEASE = $${CARGO_TARGET_DIR:-target}/release
+# Runs of ours listen on loopback: TLS is left out until somebody builds everything, and then stays.
+ENOUGH = $(shell cd switch && ls "$(RELEASE)"/deps/librustls-*.rlib >/dev/null 2>&1 || echo --no-default-features)
 rust: $(STAMPS)/protocol | build-packages
 	@command -v cargo >/dev/null || { echo 'set-up: cargo is not on PATH; install Rust first' >&2; exit 1; }
 	@echo 'set-up: compiling $(CRATES)'
-	@$(SHARES_JOBS)cd switch && cargo build --release --locked --quiet $(CRATES:%=--package %)
+	@$(SHARES_JOBS)cd switch && cargo build --release --locked --quiet $(FEATURES) $(CRATES:%=--package %)
 
 switch: packages rust
 	@cd switch && "$(RELEASE)/docsis-switch" install-alias target/bin >/dev/null

@@ -42,8 +42,9 @@ if [ "$only" = protocol ]; then
 fi
 
 echo "set-up: installing Python packages from requirements.lock"
-# The lock is complete, so there is nothing to resolve.
-pip install --quiet --progress-bar off --no-deps --requirement requirements.lock
+# The lock is complete, so there is nothing to resolve. What a first run imports is a small part, so it
+# does not wait for the byte code of all.
+pip install --quiet --progress-bar off --no-deps --no-compile --requirement requirements.lock
 pip install --quiet --no-deps --no-build-isolation --editable .
 
 site=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')

@@ -3,6 +3,7 @@
 
 mod info;
 mod lateness;
+mod tls;
 mod trace;
 
 use crate::cli::{Ctl, CtlArgs};
@@ -12,9 +13,8 @@ use grpc_services::proto::docsis::switch::v1::switch_client::SwitchClient;
 use grpc_services::proto::docsis::tm::v1::GetLatenessRequest;
 use grpc_services::proto::docsis::tm::v1::traffic_manager_client::TrafficManagerClient;
 use serde_json::{Value, json};
-use std::path::Path;
 use std::time::Duration;
-use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
+use tonic::transport::{Channel, Endpoint};
 
 /// How long the switch may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -33,26 +33,13 @@ pub fn run(args: &CtlArgs) -> Result<(), String> {
     Ok(())
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, String> {
-    std::fs::read(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))
-}
-
 async fn connect(args: &CtlArgs) -> Result<Channel, String> {
     let mut endpoint = Endpoint::from_shared(args.address.uri(args.tls_ca.is_some()))
         .map_err(|error| format!("address {}: {error}", args.address))?
         .connect_timeout(PATIENCE)
         .timeout(PATIENCE);
     if let Some(ca) = &args.tls_ca {
-        let mut tls = ClientTlsConfig::new().ca_certificate(Certificate::from_pem(read(ca)?));
-        if let Some(name) = &args.tls_name {
-            tls = tls.domain_name(name);
-        }
-        if let (Some(cert), Some(key)) = (&args.tls_cert, &args.tls_key) {
-            tls = tls.identity(Identity::from_pem(read(cert)?, read(key)?));
-        }
-        endpoint = endpoint
-            .tls_config(tls)
-            .map_err(|error| format!("TLS: {error}"))?;
+        endpoint = tls::secured(endpoint, ca, args)?;
     }
     endpoint.connect().await.map_err(|error| {
         format!(

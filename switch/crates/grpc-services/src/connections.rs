@@ -12,11 +12,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_stream::Stream;
 use tonic::Extensions;
 use tonic::codegen::http;
-use tonic::transport::server::{Connected, TlsConnectInfo};
+use tonic::transport::server::Connected;
 
 use crate::address::ServerAddress;
 use crate::budget::{Account, Budget, Purpose};
 use crate::outbox::Outbox;
+use crate::tls::OverTls;
 use crate::turns::Turns;
 use crate::unix_socket::UnixSocket;
 
@@ -110,10 +111,7 @@ impl Client {
         Self::of(request.get(), request.get())
     }
 
-    fn of<'r>(
-        plain: Option<&'r Client>,
-        tls: Option<&'r TlsConnectInfo<Client>>,
-    ) -> Option<&'r Client> {
+    fn of<'r>(plain: Option<&'r Client>, tls: Option<&'r OverTls>) -> Option<&'r Client> {
         plain.or_else(|| Some(tls?.get_ref()))
     }
 }

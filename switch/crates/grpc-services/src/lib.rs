@@ -57,6 +57,7 @@ mod stream;
 mod switch_service;
 mod target;
 mod targets;
+mod tls;
 mod trace_feed;
 mod traffic_manager_service;
 mod turns;
@@ -69,8 +70,9 @@ mod write;
 
 pub use address::ServerAddress;
 pub use contained::panic_is_contained;
-pub use options::{Limits, ServerOptions, TlsOptions};
+pub use options::{Limits, ServerOptions};
 pub use p4info::from_text as p4info_from_text;
 pub use pipeline_config::PipelineConfig;
 pub use process::Process;
 pub use server::{ServedDevice, Server, ServerError};
+pub use tls::{BUILT_WITHOUT_TLS, TlsOptions};

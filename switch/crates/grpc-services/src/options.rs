@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How the server is reached, and what it grants its clients at most.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use plant::PlantHandle;
 use tokio::runtime::Handle;
-use tonic::transport::{Certificate, Identity, ServerTlsConfig};
 
 use crate::journal::MaybeJournal;
 use crate::process::Process;
+use crate::tls::TlsOptions;
 
 /// Options of a [`Server`](crate::Server). The default is plain HTTP/2, which
 /// is fit for loopback, with the default [`Limits`].
@@ -34,60 +33,6 @@ pub struct ServerOptions {
     /// Counts the packet-ins, digests and idle timeouts that were dropped because a client did not
     /// keep up.
     pub lost_messages: Arc<AtomicU64>,
-}
-
-/// The server's certificate, and the authority that clients' certificates are checked with, as PEM.
-#[derive(Clone, PartialEq, Eq)]
-pub struct TlsOptions {
-    /// The certificate chain, the server's own first.
-    pub cert: Vec<u8>,
-    /// The private key of the first certificate.
-    pub key: Vec<u8>,
-    /// The authorities, one of which must have signed a client's certificate; `None` if clients
-    /// need no certificate.
-    pub client_ca: Option<Vec<u8>>,
-}
-
-impl std::fmt::Debug for TlsOptions {
-    /// Leaves out the private key.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TlsOptions")
-            .field("client_ca", &self.client_ca.is_some())
-            .finish_non_exhaustive()
-    }
-}
-
-/// How long the handshake of TLS may take.
-const HANDSHAKE: Duration = Duration::from_secs(10);
-
-impl TlsOptions {
-    /// Reads the PEM files.
-    ///
-    /// # Errors
-    /// One sentence that names the file.
-    pub fn from_files(cert: &Path, key: &Path, client_ca: Option<&Path>) -> Result<Self, String> {
-        let read = |what: &str, path: &Path| {
-            std::fs::read(path)
-                .map_err(|error| format!("cannot read the {what} {}: {error}", path.display()))
-        };
-        Ok(TlsOptions {
-            cert: read("server's certificate", cert)?,
-            key: read("server's private key", key)?,
-            client_ca: client_ca
-                .map(|path| read("client certificate authority", path))
-                .transpose()?,
-        })
-    }
-
-    pub(crate) fn config(&self) -> ServerTlsConfig {
-        let config = ServerTlsConfig::new()
-            .identity(Identity::from_pem(&self.cert, &self.key))
-            .timeout(HANDSHAKE);
-        match &self.client_ca {
-            Some(ca) => config.client_ca_root(Certificate::from_pem(ca)),
-            None => config,
-        }
-    }
 }
 
 /// How much clients may use up. A request past a limit is refused with a sentence, mostly as

@@ -30,6 +30,7 @@ use crate::service::Service;
 use crate::switch_service::SwitchService;
 use crate::target::{Shared, Target};
 use crate::targets::Targets;
+use crate::tls::{self, BUILT_WITHOUT_TLS};
 use crate::upstream_channels_service::ChannelsService;
 use crate::wire::rpc::p4_runtime_server::P4RuntimeServer;
 
@@ -76,6 +77,8 @@ pub enum ServerError {
     DuplicateDevice(u64),
     /// The certificates or the key cannot be used.
     Tls(String),
+    /// TLS is asked for, and the switch was built without it.
+    BuiltWithoutTls,
     /// Serving failed.
     Serve(tonic::transport::Error),
 }
@@ -111,6 +114,7 @@ impl fmt::Display for ServerError {
                 "cannot serve gRPC with TLS, check the PEM files of --grpc-tls-cert, \
                  --grpc-tls-key and --grpc-tls-client-ca: {error}"
             ),
+            ServerError::BuiltWithoutTls => f.write_str(BUILT_WITHOUT_TLS),
             ServerError::Serve(error) => write!(f, "the gRPC server failed: {error}"),
         }
     }
@@ -166,10 +170,8 @@ impl Server {
             .http2_max_header_list_size(METADATA)
             .http2_keepalive_interval(Some(KEEP_ALIVE))
             .http2_keepalive_timeout(Some(KEEP_ALIVE));
-        if let Some(tls) = &options.tls {
-            builder = builder
-                .tls_config(tls.config())
-                .map_err(|error| ServerError::Tls(with_cause(&error)))?;
+        if let Some(options) = &options.tls {
+            builder = tls::secured(builder, options)?;
         }
         let mut targets = BTreeMap::new();
         let mut events = Vec::new();
@@ -283,15 +285,4 @@ impl Server {
             Err(_) => Ok(()),
         }
     }
-}
-
-/// The words of an error and of its causes, because tonic's own are only "transport error".
-fn with_cause(error: &dyn std::error::Error) -> String {
-    let mut words = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        words = format!("{words}: {error}");
-        cause = error.source();
-    }
-    words
 }
