@@ -10,20 +10,25 @@ mod port;
 mod rf_link;
 mod switch;
 mod target;
+#[cfg(feature = "workbench")]
+mod workbench;
 
 use crate::replay::ReplayArgs;
 use crate::trace::TraceArgs;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand};
+#[cfg(feature = "workbench")]
 use pipeline_bench::Sample;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-pub use bench::{Bench, BenchControl, BenchTimers, Station};
+pub use bench::{Bench, BenchTimers};
 pub use ctl::{Ctl, CtlArgs, FollowArgs};
 pub use rf_link::RfLinkArg;
 pub use switch::{LogLevel, SwitchArgs};
 pub use target::TargetArgs;
+#[cfg(feature = "workbench")]
+pub use workbench::{BenchControl, Station, Workbench};
 
 /// The program that this switch takes the place of.
 pub const BMV2: &str = "simple_switch_grpc";
@@ -64,8 +69,13 @@ pub enum Command {
     /// Give a modem's pipeline many frames in no time, and say what became of them.
     Sample {
         /// What of them.
+        #[cfg(feature = "workbench")]
         #[command(subcommand)]
         what: Sample,
+        /// This switch was built without it.
+        #[cfg(not(feature = "workbench"))]
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        what: Vec<OsString>,
     },
     /// Forward frames between two interfaces without a pipeline, for comparison.
     Forward {

@@ -71,7 +71,7 @@ fn main() -> ExitCode {
             logging::start(None, None, false).and_then(|_| forward::run(&first, &second))
         }
         Some(Command::Bench { what }) => bench::run(&what),
-        Some(Command::Sample { what }) => pipeline_bench::sample(&what),
+        Some(Command::Sample { what }) => bench::sample(&what),
         Some(Command::Ctl(options)) => ctl::run(&options),
         Some(Command::InstallAlias { dir }) => alias::install(&dir),
         None if cli.switch.json_version => {
