@@ -245,9 +245,10 @@ docs: $(DOCS_VENV)/.installed ## the documentation as a site, site/index.html, w
 	@NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/mkdocs build --strict --quiet
 	@echo 'docs: site/index.html'
 
-# A test fails where a page or the benchmark's file has something else than the queue managers make.
+# Tests fail where the names, a page or the benchmark's file are others than the queue managers make.
 .PHONY: tables
-tables: $(STAMPS)/stubs ## write the documentation's tables of queue managers and the benchmark's list anew
+tables: $(STAMPS)/stubs ## register p4src's queue managers: the controller's names, tables of the docs, the benchmark's list
+	@$(VENV)/bin/python -m docsis_control.queue_managers.registration p4src/include/queue_managers.p4
 	@$(VENV)/bin/python -m docsis_control.queue_managers.tables docs/queue-managers.md docs/p4-contract.md
 	@$(VENV)/bin/python -m docsis_control.queue_managers.benchmarks p4src/queue_managers.json
 

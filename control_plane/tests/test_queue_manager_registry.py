@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from docsis_control.queue_managers import benchmarks, managers
+from docsis_control.queue_managers import benchmarks, managers, registration
 from docsis_control.queue_managers.names import Preset, QueueManager
 from docsis_control.queue_managers.registry import ALGORITHMS, DESCRIBED, MODELS, registered
 from docsis_control.queue_managers.tables import TABLES, with_tables
 from docsis_control.tables import TableEntry
 
 ROOT = Path(__file__).resolve().parents[2]
+P4 = ROOT / "p4src" / "include" / "queue_managers.p4"
 PAGES = ("docs/queue-managers.md", "docs/p4-contract.md")
 
 
@@ -32,6 +33,59 @@ def test_a_manager_without_a_module_and_a_module_without_a_manager_are_told() ->
         registered({**there, "step": there["codel"]})
     with pytest.raises(ImportError, match=r"the queue manager codel .* has no module"):
         registered({name: module for name, module in there.items() if name != "codel"})
+
+
+def test_names_are_those_that_p4_and_the_modules_have() -> None:
+    assert registration.text(P4) == registration.NAMES.read_text("utf-8"), "run `make tables`"
+
+
+def test_a_new_manager_and_its_presets_come_behind_the_others() -> None:
+    names = registration.NAMES.read_text("utf-8")
+    numbers = {**registration.numbers(P4.read_text("utf-8")), "STEP": 10}
+    there = [preset.name for preset in Preset]
+    made = registration.with_members(names, numbers, ["STEP", "STEP_50MS", *reversed(there)])
+    assert "    DOCSIS_PIE_2014 = 9\n    STEP = 10\n\n    @property" in made
+    assert made.count("    STEP = ") == 2
+    assert '"sfq-lred"\n    STEP = "step"\n    STEP_50MS = "step-50ms"\n\n    @property' in made
+    assert registration.with_members(made, numbers, there) == names.replace(
+        "PIE_2014 = 9\n", "PIE_2014 = 9\n    STEP = 10\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("p4", "said"),
+    [
+        ("", r"each queue manager needs a line `const queue_manager_t NAME"),
+        ("const queue_manager_t A = 1;\nconst queue_manager_t B = 1;\n", "a number of its own"),
+        ("const queue_manager_t A = 1;\nconst queue_manager_t A = 2;\n", "a name and a number"),
+    ],
+)
+def test_numbers_that_name_nothing_or_two_are_refused(p4: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        registration.numbers(p4)
+
+
+@pytest.mark.parametrize(
+    ("module", "said"),
+    [
+        ("MODEL = 1", "there is no dictionary PRESETS"),
+        ("PRESETS: dict = {'step': 1}", "is `Preset.NAME` in capitals, not 'step'"),
+        ("PRESETS: dict = {Preset.step: 1}", "not Preset.step"),
+        ("PRESETS: dict = {**others}", r"not \*\*"),
+    ],
+)
+def test_presets_that_cannot_be_read_are_refused(module: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        registration.presets(module)
+
+
+def test_a_manager_without_parameters_is_told_with_its_file(tmp_path: Path) -> None:
+    p4 = tmp_path / "queue_managers.p4"
+    p4.write_text("const queue_manager_t STEP = 10;\n")
+    with pytest.raises(
+        ValueError, match=r"queue_managers\.p4: STEP needs its parameters in .*step"
+    ):
+        registration.text(p4)
 
 
 def test_every_preset_is_some_managers() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from docsis_control.config import BufferLimit, ConfigError
 from docsis_control.config.models import KeyedError
+from docsis_control.queue_managers import registration
 from docsis_control.queue_managers.bounds import CONTROL_INTERVAL
 from docsis_control.queue_managers.document import (
     changed,
@@ -64,10 +65,8 @@ def test_names_labels_and_managements_are_all_different() -> None:
 
 
 def test_every_algorithm_has_the_pipelines_number() -> None:
-    numbers = dict(re.findall(r"const queue_manager_t (\w+) += (\d+);", REGISTERED.read_text()))
-    assert numbers, "queue_managers.p4 names no queue manager"
-    for name, number in numbers.items():
-        assert QueueManager[name] == int(number)
+    numbers = registration.numbers(REGISTERED.read_text("utf-8"))
+    assert numbers == {manager.name: manager.value for manager in QueueManager}
     assert {manager.label for manager in QueueManager} == set(ALGORITHMS)
     for label, model in ALGORITHMS.items():
         assert model().queue_manager.label == label

@@ -147,6 +147,12 @@ def _add(folder: Path) -> None:
         file.write_text("".join(lines), "utf-8")
 
 
+def _register(folder: Path) -> None:
+    """What `make tables` does first."""
+    module = "docsis_control.queue_managers.registration"
+    _python(folder, "-m", module, str(folder / "p4src" / "include" / "queue_managers.p4"))
+
+
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the project with the page's queue manager."""
@@ -155,6 +161,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in (*FOLDERS, "p4src", "topologies", "docs"):
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
     _add(folder)
+    _register(folder)
     build = folder / "p4src" / "build"
     (build / OUTPUTS[0]).write_bytes(gzip.decompress((COMPILED / f"{OUTPUTS[0]}.gz").read_bytes()))
     shutil.copyfile(COMPILED / OUTPUTS[1], build / OUTPUTS[1])
@@ -195,7 +202,9 @@ def _said(project: Path, program: str) -> Any:
     return json.loads(_python(project, "-c", program))
 
 
-def test_the_page_has_a_file_of_each_kind() -> None:
+def test_the_page_has_a_file_of_each_kind_and_one_that_registers() -> None:
+    changed = {name for name, anchor, _ in _blocks() if anchor is not None}
+    assert changed == {"p4src/include/queue_managers.p4"}
     new = [name for name, anchor, _ in _blocks() if anchor is None]
     assert new == [
         "p4src/include/step.p4",

@@ -5,7 +5,7 @@
 // the tail, of a frame that comes, or at the head, of one that leaves. A number that has
 // no part in a half drops nothing there.
 
-// --- Numbers, which QueueManager of docsis_control/queue_managers/names.py repeats
+// --- Numbers. The controller has them from here: `make tables`.
 
 const queue_manager_t DROP_TAIL    = 0;   // nobody: the buffer's limit alone
 const queue_manager_t DOCSIS_PIE   = 1;   // docsis_pie.p4

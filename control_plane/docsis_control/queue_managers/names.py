@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of queue managers: the one place that registers them.
+"""The names of queue managers, which p4src/include/queue_managers.p4 registers.
 
 A member of `QueueManager` names the manager's module in `managers`, and a member of `Preset` one of
-that module's `PRESETS`. Everything else goes through `registry`.
+that module's `PRESETS`. Everything else goes through `registry`. The members are written by
+`make tables` (`registration`), nowhere by hand.
 
 Imports nothing but the standard library's enumerations: `docsis-p4 --help` reads it.
 """
@@ -11,10 +12,7 @@ from enum import IntEnum, StrEnum
 
 
 class QueueManager(IntEnum):
-    """Queue managers, which decide early drops, with their numbers in the pipeline.
-
-    p4src/include/queue_managers.p4 has the same; a test holds the two together.
-    """
+    """Queue managers, which decide early drops, with their numbers in the pipeline."""
 
     DROP_TAIL = 0
     DOCSIS_PIE = 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The queue managers that there are: the modules of `managers` that `names` registers."""
+"""The queue managers that there are: the modules of `managers` that `names` has a member for."""
 
 import functools
 from collections.abc import Mapping
@@ -35,7 +35,8 @@ def registered(there: Mapping[str, ModuleType]) -> Mapping[QueueManager, _Module
         raise ImportError(
             f"the queue manager {name} is in names.py and has no module managers/{name}.py"
             if name in wanted
-            else f"managers/{name}.py belongs to no queue manager: it is not registered in names.py"
+            else f"managers/{name}.py belongs to no queue manager: register {name.upper()} in "
+            "p4src/include/queue_managers.p4 and run `make tables`"
         )
     return {manager: cast(_Module, there[name]) for name, manager in wanted.items()}
 
