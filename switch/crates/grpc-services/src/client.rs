@@ -16,7 +16,7 @@ use crate::wire::{self, Encoded};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Streaming;
-use tonic::transport::Channel;
+use tonic::transport::{Channel, Endpoint};
 
 /// Longest message that is accepted, bytes.
 const MESSAGE_BYTES: usize = 256 << 20;
@@ -48,7 +48,7 @@ impl Client {
     /// # Errors
     /// One sentence: nobody listens there, or another one is primary.
     pub async fn connect(address: &ServerAddress, device_id: u64) -> Result<Self, String> {
-        let channel = Channel::from_shared(address.uri(false))
+        let channel = Endpoint::from_shared(address.uri(false))
             .map_err(|error| format!("{address} is no address: {error}"))?
             .initial_stream_window_size(WINDOW)
             .initial_connection_window_size(WINDOW)

@@ -3,9 +3,11 @@
 //! others reach.
 
 use crate::common::{Folder, PROGRAM, Switch, WIRE, refusal_at};
+use crate::hostile::BUILD;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
 use std::path::Path;
+use std::process::Command;
 
 /// The address of a socket in a folder.
 fn at(folder: &Folder, name: &str) -> String {
@@ -31,6 +33,24 @@ fn nobody_else_reaches_the_socket() {
     assert_eq!(switch.ctl_json(&["info"])["pid"], switch.child.id());
     switch.stop();
     assert!(!socket.exists(), "its name is gone with it");
+}
+
+#[test]
+fn the_control_plane_is_measured_over_a_socket_too() {
+    let folder = Folder::new("measured");
+    let address = at(&folder, "own/s1.sock");
+    let switch = Switch::start_at(&address, PROGRAM.as_ref(), &[WIRE], &[]);
+    let cm = format!("{BUILD}/cm");
+    let measured = Command::new(PROGRAM)
+        .args(["bench", "control", "--address", &address, "--program", &cm])
+        .args(["--rounds", "1", "--json"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&measured.stderr);
+    assert!(measured.status.success(), "{said}");
+    let report: serde_json::Value = serde_json::from_slice(&measured.stdout).unwrap();
+    assert_eq!(report["rounds"], 1);
+    switch.stop();
 }
 
 #[test]
