@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The data path of Adaptive RED: the arrival of a packet in 002's appendix, in
-// its order and with its names, lengths in bytes where 002 counts packets. That
-// maxp follows the average queue every half second is the controller's part. Frames
-// that the buffer has no room for are dropped before, and are in no average; above
+// its order and with its names, lengths in bytes where 002 counts packets. The
+// controller does the rest: every half second it adapts maxp to the average queue. If
+// the buffer has no room, a frame is dropped before and is in no average. Above
 // maxth every frame is dropped and the count begins anew, as in Floyd and Jacobson.
 //
 // 002 runs it "on packet arrival to a system where all channels are busy". What shows
 // that here is a frame that waits: a frame that finds the queue empty passes, and
-// leaves average and count as they are. There is no decay with idle time, which Floyd
-// and Jacobson have and 002 has not. While the controller is silent the average goes
-// on, as it is of the queue alone; nobody adapts maxp, so nothing is dropped or counted.
+// leaves average and count as they are. Floyd and Jacobson let the average decay with
+// idle time; 002 does not. While the controller is silent, the average goes on, as it
+// needs the queue alone. Nobody adapts maxp then, so nothing is dropped or counted.
 //
 //   computeDropProbability():  pb = maxp * (avg - minth) / (maxth - minth)
 //                              pa = pb / (1 - count * pb)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DOCSIS classification: of the modem's rules that match, the one of highest
-// priority names the service flow. What no rule takes belongs to the modem's
-// primary service flow. That of modem 0 is the CMTS's group service flow,
-// which takes what is flooded downstream.
+// DOCSIS classification: the modem's rule that matches and has the highest
+// priority names the service flow. A frame that matches no rule belongs to the
+// modem's primary service flow. Modem 0 stands for the CMTS's group service
+// flow, to which all belongs that is flooded downstream.
 
 control Classifier(in headers_t hdr, inout metadata_t meta) {
     direct_counter(CounterType.packets_and_bytes) classifier_counter;

@@ -3,10 +3,10 @@
 // What the controller's periodic laws tell the data path, and the fail-safe: a
 // probability that nobody maintains must not drop.
 //
-// Which law runs for a service flow is its queue manager. DOCSIS-PIE and PIE have
-// the first three registers by their RFCs' names; of Adaptive RED drop_prob is
-// maxp. Before a service flow goes from one law to another the controller writes
-// 0 to them, so that no law's probability is read as another's.
+// A service flow's queue manager says which law runs. DOCSIS-PIE and PIE use the
+// first three registers, by the names of their RFCs. Adaptive RED has its maxp in
+// drop_prob. Before a service flow gets another law, the controller writes 0 to
+// all three, so that no law reads another one's probability.
 
 // Owner: the controller. Probabilities in Q4.28.
 register<prob_t>(SERVICE_FLOWS) aqm_drop_prob;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Packet-out and packet-in. On targets with P4Runtime registers the controller
-// reads and writes those; elsewhere it asks here, in band, with the same
-// ownership: what UPDATE writes are the controller's registers, and PROVISION
-// is only for a service flow that carries no traffic yet. A reply carries the
-// switch's clock, which is how the controller learns it on every target. What
-// asks for an operation or a service flow that does not exist reaches no
-// register: it is answered with REFUSED and counted as malformed.
+// Packet-out and packet-in. If the target has P4Runtime registers, the controller
+// reads and writes those. Otherwise it asks here, in band. Each register has the
+// same owner: UPDATE writes the controller's, and PROVISION is only for a service
+// flow that carries no traffic yet. A reply carries the switch's clock, from which
+// the controller learns it on every target. A request for an operation or a service
+// flow that does not exist reaches no register: it is answered with REFUSED, and
+// counted as malformed.
 
 control ControllerRequest(inout headers_t hdr, inout metadata_t meta,
                           inout standard_metadata_t standard_metadata) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How long DQ_THRESHOLD bytes take to leave the queue: deque() of RFC 8033,
-// appendix B, with its names. The time instead of the rate spares the division:
+// appendix B, with its names. It keeps the time and not the rate, so it need not divide:
 //
 //   delay of a backlog = backlog * avg_dq_time / DQ_THRESHOLD
 //

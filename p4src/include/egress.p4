@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The way of a frame after the traffic manager let it go: account for what
-// left the service flow's queue, drop it where its queue manager does so at the
-// head, and account for its token bucket and mark it where it goes on.
+// What happens to a frame that the traffic manager has taken out of its queue. Egress
+// counts it as departed. A queue manager that decides at the head may drop it; otherwise
+// egress takes its tokens out of the bucket, marks it and sends it on.
 
 control FrameEgress(inout headers_t hdr, inout metadata_t meta,
                inout standard_metadata_t standard_metadata) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The way of a frame up to the traffic manager: bridge, and towards the RF
-// port classify, police, keep the buffer limit, manage the queue.
+// What happens to a frame before it is queued. Ingress bridges it. On the way to the RF
+// port it classifies and polices it, keeps to the buffer's limit and manages the queue.
 
 const bit<2> NOT_DROPPED   = 0;
 const bit<2> DROPPED_FULL  = 1;

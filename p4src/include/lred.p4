@@ -5,8 +5,8 @@
 //
 //   nothing below MINth, Pmin at MINth, Pmax at MAXth, a line between, Pmax above.
 //
-// In its queue-depth form the bytes queued with the packet are in the place of the
-// sojourn time. There is no state: each packet is decided on alone.
+// In its queue-depth form it takes the bytes in the queue, this packet's included, instead
+// of the sojourn time. There is no state: each packet is decided on alone.
 
 control Lred(in service_flow_t service_flow, in bit<32> sojourn_time, in bytes_t depth,
              out bool drop) {

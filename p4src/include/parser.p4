@@ -4,8 +4,8 @@
 // classify. A frame that ends inside a header it announces, or whose IPv4
 // header length is impossible, is malformed and dropped in ingress. Fragments
 // after the first have no layer 4, and neither have IPv6 packets whose first
-// next header is an extension: they are classified without ports. Two bytes
-// below 1536 where an EtherType could stand are a length, with LLC behind it
+// next header is an extension: they are classified without ports. If the two bytes
+// of an EtherType are below 1536, they are a length, with LLC behind it
 // (IEEE 802.3, 3.2.6); LLC with SNAP has an EtherType after all (RFC 1042).
 
 const bit<16> ETHERTYPE_VLAN = 0x8100;

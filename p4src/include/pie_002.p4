@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The data path of PIE as 002's appendix has it, in its order and with its names. The
-// queue and its departure rate are counted in packets. What "if (curTime - lastUpdateTime
-// > Tupdate)" stands before is the controller's part (docsis_control/law/pie_002.py).
+// queue and its departure rate are counted in packets. The controller does what follows
+// "if (curTime - lastUpdateTime > Tupdate)" (docsis_control/law/pie_002.py).
 //
 //   arrival     "to a system where all channels are busy": where something waits. A frame
 //               that dropDecision() chose is kept while there is a burst allowance

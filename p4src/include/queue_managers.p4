@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Queue managers: the one place that registers them. A manager has a number, which a
-// service flow's entry names it by, a file of its own, and a branch where it decides: at
-// the tail, of a frame that comes, or at the head, of one that leaves. A number that has
-// no part in a half drops nothing there.
+// Queue managers: the one place that registers them. Each has a number, by which a service
+// flow's entry names it, and a file of its own. It has a branch where it decides: at the
+// tail about a frame that comes, or at the head about one that leaves. In a half without a
+// branch of its own it drops nothing.
 
 // --- Numbers. The controller has them from here: `make tables`.
 

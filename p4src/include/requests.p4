@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a service flow was granted, and whether it goes on requesting, for the rate tracking
-// of 000, appendix A. The paper counts at each MAP, and its `pending_` ends when no requested
-// bytes are left to be granted. The controller sees from the counts what happened in an interval.
+// of 000, appendix A. The paper counts at each MAP; its `pending_` ends when all requested bytes
+// have been granted. From these counts the controller sees what happened in an interval.
 //
 //   behind a request/grant MAC   the traffic manager counts at each MAP, and says with each
 //       frame that leaves what it has counted so far, which is kept here

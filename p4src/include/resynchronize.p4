@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The books of a queue, brought back to the truth. The backlog, bytes enqueued less
-// bytes dequeued, is right while every frame that ingress hands to the traffic manager
-// comes to egress. One that is lost between them (BMv2's queues of 64 packets do that)
-// would be backlog for good, and in the end no frame would fit.
+// Corrects the books of a queue. The backlog is bytes enqueued less bytes dequeued. It is
+// right as long as every frame that ingress hands to the traffic manager comes to egress.
+// A frame that is lost between them (BMv2's queues of 64 packets lose some) would stay in
+// the backlog for good, and in the end no frame would fit.
 //
-// A frame carries what ingress has enqueued with it (meta.enqueued). A queue keeps its
-// order, so when it leaves, all that was enqueued before it has left, too, or is lost:
-// with it, just that has been dequeued. Egress adds the difference to its own counter, so
-// each counter keeps its one writer; sub-queues have their own pair of counters, and the
-// service flow's goes with theirs. That costs a frame one comparison, and only where the
-// two differ more.
+// A frame carries the number of bytes that ingress had enqueued with it (meta.enqueued). A
+// queue keeps its order. So when the frame leaves, all that was enqueued before it has left
+// or is lost, and just that number has been dequeued. Egress adds the difference to its own
+// counter, so each counter keeps its one writer. Sub-queues have counters of their own, and
+// the service flow's are corrected with them. A frame costs one comparison, and more only
+// where the two differ.
 //
 // The order does not hold while a service flow gets other sub-queues: what waited in the
 // old ones leaves among what came to the new ones. All such changes come with a new

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Maximum Sustained Traffic Rate's token bucket, followed by the recursion
-// that the traffic manager enforces: tokens = min(B, tokens + dt * R) - size.
-// The traffic manager decides when a frame leaves; this keeps the state that
-// the control law needs where any P4Runtime client can read it.
+// A copy of the Maximum Sustained Traffic Rate's token bucket, computed as the
+// traffic manager does: tokens = min(B, tokens + dt * R) - size. The traffic
+// manager decides when a frame leaves. This copy is a register, which any P4Runtime
+// client can read, and the control law needs it.
 
 // Owner: egress. In 1/8,000,000 byte, so that a bit/s earns one a microsecond
 // and nothing is rounded.

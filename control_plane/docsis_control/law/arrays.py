@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The laws' arrays: shape (n,), one element a service flow, and numbers to compute with them.
 
-An operation between an array and a Python number takes NumPy twice as long as one with an array of
-no dimension, whose type is known. A law makes some forty operations a tick, mostly on a few service
-flows, so that this is most of what it takes. What comes out is the same.
+NumPy takes twice as long for an operation between an array and a Python number as for one with an
+array of no dimension, whose type is known. A law makes some forty operations a tick, mostly on a
+few service flows, so this is most of its time. The results are the same.
 """
 
 import numpy as np

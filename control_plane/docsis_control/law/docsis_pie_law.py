@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The laws of DOCSIS-PIE: which delay `docsis_pie` is given, and what the pipeline gets of it."""
+"""The laws of DOCSIS-PIE: they give `docsis_pie` a delay, and the pipeline what comes of it."""
 
 from collections.abc import Sequence
 from dataclasses import replace

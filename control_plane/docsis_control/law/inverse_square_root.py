@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """1 / sqrt(count) for the pipeline, which cannot divide: the entries of CoDel's inv_sqrt.
 
-Counts up to `EXACT` have an entry each, rounded to Q1.31. Above, an entry stands for a
-range of counts, as wide as keeps its middle within `ERROR` of every count in it.
+Each count up to `EXACT` has an entry of its own, rounded to Q1.31. Above, an entry stands for a
+range of counts. A range is as wide as it can be while its middle is within `ERROR` of every count
+in it.
 """
 
 from collections.abc import Iterator

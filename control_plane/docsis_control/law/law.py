@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base of the laws: a law owns some columns of a device's arrays, and their parameters and state.
+"""Base class of the laws.
 
-A law computes all of its service flows at once. Each is a class in a file of its own, which its
-queue manager names (`QueueManagement.law`). `reads` and `own` name the data path's registers that
-it needs besides those that are always read.
+A law computes all of its service flows at once. They have some columns of a device's arrays, whose
+parameters and state are the law's own. Each law is a class in a file of its own, which its queue
+manager names (`QueueManagement.law`). `reads` and `own` name the registers of the data path that
+the law needs besides those that are always read.
 """
 
 from abc import ABC, abstractmethod

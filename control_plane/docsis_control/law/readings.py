@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Registers: the laws' inputs from the data path, and their outputs to it.
+"""The registers that laws read from the data path, and those that they write.
 
 Arrays have shape (n,), one element a service flow.
 """

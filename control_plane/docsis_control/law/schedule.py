@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Laws that run more seldom than the control loop: at which of its ticks their interval has passed.
+"""Laws that run less often than the control loop: the ticks at which their interval has passed.
 
 Time is counted in ticks of the control interval, not by a clock: a tick that is late or early is
 still one tick, so that a law with the control loop's interval runs at each, whatever the jitter.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a granted queue may ask for: see [`crate::shaping`].
+//! What a queue that sends by grants may ask for: see [`crate::shaping`].
 
 use crate::frames::Frames;
 use crate::granted::Granted;

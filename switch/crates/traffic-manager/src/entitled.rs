@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A port's ready queues with a minimum reserved rate, by the time since when,
-//! or from when on, that covers their head frames: a binary heap that knows
-//! where every slot stands, so that it has one entry a queue and no others.
+//! A port's ready queues that have a minimum reserved rate, ordered by the time at which that rate
+//! covers their head frame. It is a binary heap that knows where every queue stands, so that each
+//! queue has exactly one entry.
 
 const NONE: u32 = u32::MAX;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packets of a fixed length that carry a port's frames: downstream, DOCSIS 2.0 puts its MAC frames
-//! into MPEG packets of 188 bytes, 4 of them a header, 5 where a frame begins in it (the pointer
-//! field); paper 004, section II: "packets sent over the downstream channel are broken into 188
-//! byte MPEG frames each with 4 bytes of header and trailer".
+//! Packets of a fixed length that carry a port's frames. Downstream, DOCSIS 2.0 puts its MAC frames
+//! into MPEG packets of 188 bytes. The header takes 4 bytes of each, or 5 where a frame begins in the
+//! packet, as there is a pointer field then. Paper 004, section II: "packets sent over the downstream
+//! channel are broken into 188 byte MPEG frames each with 4 bytes of header and trailer".
 
 use crate::error::ConfigError;
 use std::fmt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Limits of configurations, and values where none are configured.
+//! Limits of configurations, and the default values.
 
 /// What a frame counts for at least in a delay line's limit, bytes: one that is shorter takes as
 /// much memory. No frame on a wire is as short. (In queues frames are at least 64 bytes long.)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The traffic manager as BMv2 has it: a few queues a port, strict priority
-//! between them, limits and rates in packets.
+//! BMv2's traffic manager: a few queues for each port, strict priority between
+//! them, limits and rates in packets.
 //!
-//! A packet's time to leave is fixed when it is queued: one packet's time at
-//! the queue's rate after the packet before it, and not before now. So a queue
-//! saves up nothing while it is empty, and a new rate is for packets to come.
-//! Among packets whose time has come the highest priority leaves first, then
-//! the one whose time came first, whatever their ports.
+//! When a packet is queued, its time to leave is fixed. That is the time of the
+//! packet before it, plus one packet's time at the queue's rate, but not before
+//! now. So a queue saves up nothing while it is empty, and a new rate counts for
+//! later packets only. Of the packets whose time has come, on all ports together,
+//! the one with the highest priority leaves first, then the one that waited longest.
 
 use crate::config::{Configuration, PortConfig};
 use crate::error::ConfigError;

@@ -4,10 +4,10 @@
 use crate::bucket::{TOKENS_PER_BYTE, time_to_earn};
 use crate::limits::PEAK_BURST;
 
-/// Seconds of its rate that a flow keeps while it waits for the port. In the
-/// order of service, nobody waits longer than the port takes for two frames of
-/// each flow with a reservation, so only a port that cannot carry the sum of
-/// the rates makes a flow lose any.
+/// How many seconds of its rate a flow may save up while it waits for the port.
+/// No flow waits longer than the port takes to send two frames of each flow that
+/// has a reservation. So a flow loses some only on a port that cannot carry the
+/// sum of the reserved rates.
 const PATIENCE: u64 = 1;
 
 /// What a flow saves up, in frames of [`PEAK_BURST`] or of the assumed size.

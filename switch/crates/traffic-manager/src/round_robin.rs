@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which of a port's ready queues is next by traffic priority, then deficit
-//! round robin among equals (Shreedhar and Varghese, 1996).
+//! The ready queue that a port serves next: the one with the highest traffic priority. Queues with
+//! equal priority take turns by deficit round robin (Shreedhar and Varghese, 1996).
 
 /// Bytes a queue may send a turn.
 pub const QUANTUM: i64 = crate::limits::PEAK_BURST as i64;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rate shaping of requests: on a port whose frames are let go by grants, a service flow's two
-//! buckets bound what the modem may ask for, and not when a frame leaves (mac.md, "Policing":
-//! "the CM shapes requests with its two buckets").
+//! Rate shaping of requests. On a port that sends by grants, a service flow's two buckets do not say
+//! when a frame leaves. They bound what the modem may ask for (mac.md, "Policing": "the CM shapes
+//! requests with its two buckets").
 //!
-//! Tokens become an *allowance*, whole frames at a time and in the frames' order, as soon as both
-//! buckets hold them; what the allowance covers may be asked for. A frame that leaves takes its
-//! bytes out of the allowance, so that nothing leaves that might not have been asked for. One that
-//! egress drops leaves its bytes to the frames behind it, and what these do not need goes back to
-//! the buckets. For all t1 < t2, with R, P and B as on the crate's first page:
+//! As soon as both buckets hold the tokens for the next frame, these become *allowance*. The modem may
+//! ask for what the allowance covers. A frame that leaves takes its bytes out of the allowance, so that
+//! nothing leaves that the modem could not ask for. If egress drops the frame, its bytes are left to
+//! the frames behind it, and what these do not need goes back to the buckets. For all t1 < t2, with
+//! R, P and B as on the crate's first page:
 //!
 //! * bytes that became allowance, less those given back <= (t2 - t1) * R / 8 + B, and the same
 //!   with P and 1522;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Sub-queues of a queue, which share what it sends by deficit round robin, in
-//! equal bytes (Shreedhar and Varghese, 1996), or a frame each (Nagle, RFC 970).
+//! Sub-queues of a queue. They take turns by deficit round robin, so that each sends as many bytes
+//! (Shreedhar and Varghese, 1996), or frame by frame (Nagle, RFC 970).
 //!
-//! All frames are in one list of places, linked from frame to frame, so that
-//! memory is bounded by what the whole queue has held at a time, however it was
-//! distributed.
+//! All frames are in one list of places, linked from frame to frame. So memory is bounded by the most
+//! that the whole queue has held, in whichever sub-queues that was.
 
 use crate::frame::Frame;
 use crate::round_robin::{QUANTUM, Turn};

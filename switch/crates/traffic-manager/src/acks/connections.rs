@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a queue remembers of the connections whose segments came to it: bounded, whoever sends
-//! how many. A connection that had to give way to others is one that nothing is known of.
+//! What a queue remembers of the TCP connections whose segments came to it. Its memory is bounded: when
+//! there are too many connections, it forgets one, and treats that one as new when it sends again.
 
 use super::segment::Connection;
 

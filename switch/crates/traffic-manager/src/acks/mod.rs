@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! ACK suppression: a TCP acknowledgement that comes to a queue makes earlier ones of its
-//! connection that still wait there superfluous (mac.md, "ACK handling in the CM").
+//! ACK suppression: when a TCP acknowledgement comes to a queue, earlier ones of its connection that
+//! still wait there are superfluous (mac.md, "ACK handling in the CM").
 //!
 //! [`segment`] reads frames, [`connections`] remembers what came, and [`suppressor`] says which
 //! of a queue's frames are to go.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a frame says about its TCP connection. Frames are anybody's: whatever is cut short, or
-//! is not what it claims to be, is no TCP segment.
+//! What a frame says about its TCP connection. Anybody may have sent the frame, so one that is cut
+//! short, or that is not what it claims to be, counts as no TCP segment.
 
 /// The two ends of a TCP connection, in one direction, as the link sees them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

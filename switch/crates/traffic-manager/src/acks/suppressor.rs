@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which frames of a queue a new acknowledgement makes superfluous.
 //!
-//! A frame's number stays the same while it waits, whatever goes before it, so that a connection
-//! can name its acknowledgements; they are found by bisection. What a frame costs is bounded: one
-//! look at its connection, and at [`MOST`] of the acknowledgements of that.
+//! A frame keeps its number while it waits, so a connection knows its acknowledgements by number, and
+//! bisection finds them. The cost of a frame is bounded: it looks at its own connection, and at no more
+//! than [`MOST`] acknowledgements of that.
 
 use super::AckSuppression;
 use super::connections::{Connections, NOBODY};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Queues that do without some TCP acknowledgements: those that a frame that comes makes
-//! superfluous leave for nowhere, wherever they stand.
+//! Queues with ACK suppression: when a frame makes TCP acknowledgements superfluous that wait, they are
+//! taken out of the queue, wherever they stand, and go nowhere.
 
 use super::{Slot, TrafficManager};
 use crate::acks::Segment;

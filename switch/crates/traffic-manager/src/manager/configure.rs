@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What configuration does to ports and queues, with frames in them.
+//! Configuring ports and queues while frames wait in them.
 
 use super::grants::refuse_granted;
 use super::{NONE, Slot, TrafficManager};

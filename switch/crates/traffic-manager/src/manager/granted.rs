@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What MAPs gave the granted queues.
+//! What MAPs granted to queues.
 
 use super::{Slot, TrafficManager};
 use crate::granted::Granted;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Ports whose frames are let go by grants, one by one, instead of by the port's own rounds: the
-//! upstream port of a cable modem in front of a request/grant MAC.
+//! Ports that send a frame when a grant says so, and not when it is the frame's turn: the upstream port
+//! of a cable modem in front of a request/grant MAC.
 //!
-//! Queues, sub-queues and limits are those of any other port. A service flow's two buckets shape
-//! what may be asked for ([`crate::allowance`]); its priority and its minimum reserved rate are the
-//! CMTS's business, which sees the flows of all modems.
+//! Such a port has queues, sub-queues and limits like any other. A service flow's two buckets shape
+//! what it may ask for ([`crate::allowance`]). Its priority and its minimum reserved rate are left to
+//! the CMTS, which sees the flows of all modems.
 //!
-//! A modem has no queue beside its service flows: what the pipeline puts into queue 0 goes to the
-//! primary service flow, and nowhere without one.
+//! A modem has no queue beside its service flows. A frame that the pipeline puts into queue 0 goes to
+//! the primary service flow; it is dropped if there is none.
 
 use super::{Chosen, Commit, Offer, Slot, TrafficManager};
 use crate::allowance::{Allowance, Backlog, Notice};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! TCP acknowledgements that leave a queue as others come to it.
+//! TCP acknowledgements that are taken out of a queue because later ones came.
 
 use super::Queue;
 use crate::acks::Segment;
