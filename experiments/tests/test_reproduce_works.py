@@ -254,3 +254,19 @@ def test_order_is_row_by_row_and_the_longest_first(rows: dict[str, Row]) -> None
     keys = list(plan.works)
     seconds = dict(zip(keys, (1.0, 2.0, 3.0, 4.0), strict=True))
     assert making.order(plan, plan.works, seconds) == [keys[1], keys[0], keys[3], keys[2]]
+
+
+def test_draws_without_a_switch_that_makes_them_are_told_before_anything_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    works: list[Work] = [Computation("a", doubled, 1), Draws("b", ("drops", "--seed", "1"), 1)]
+    monkeypatch.setenv("DOCSIS_SWITCH", str(tmp_path / "none"))
+    with pytest.raises(TestbedError, match="the switch is not built"):
+        next(Processes(1)(works))
+    built_without = tmp_path / "docsis-switch"
+    built_without.write_text("#!/bin/sh\necho 'built without `sample`' >&2\nexit 1\n")
+    built_without.chmod(0o755)
+    monkeypatch.setenv("DOCSIS_SWITCH", str(built_without))
+    with pytest.raises(TestbedError, match="^built without `sample`$"):
+        next(Processes(1)(works))
+    assert [done.work for done in Processes(1)(works[:1])] == works[:1]

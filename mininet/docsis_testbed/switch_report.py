@@ -27,6 +27,21 @@ def run(*arguments: str, differs: int = 0) -> dict[str, Any]:
     return finish(start(*arguments), differs)
 
 
+def check(*arguments: str) -> None:
+    """Sees to it that there is a sub-command, before much is done that needs it.
+
+    Args:
+        arguments: Its words behind `docsis-switch`.
+
+    Raises:
+        TestbedError: The switch is not built, or was built without it; the words are the switch's.
+    """
+    process = start(*arguments, "--help")
+    _, errors = process.communicate()
+    if process.returncode:
+        raise TestbedError(errors.strip())
+
+
 def start(*arguments: str) -> subprocess.Popen[str]:
     """Start a sub-command whose report `finish` waits for.
 

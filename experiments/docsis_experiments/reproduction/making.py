@@ -84,7 +84,13 @@ class Processes:
         self.jobs = workers.check_jobs(jobs)
 
     def __call__(self, works: Sequence[Work]) -> Generator[Done, None, None]:
-        """See `Player`."""
+        """See `Player`.
+
+        Raises:
+            TestbedError: There are draws among them, and no switch to make these. Nothing is made.
+        """
+        if any(isinstance(work, Draws) for work in works):
+            small_works.check_draws()
         jobs: Iterator[Job[Any]] = (
             pool.job(work.unit) if isinstance(work, Run) else small_works.job(work)
             for work in works

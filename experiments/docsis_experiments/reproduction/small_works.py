@@ -90,6 +90,15 @@ def _function(compute: Callable[..., Any]) -> tuple[str, dict[str, Any]]:
     return f"{module}:{name}", arguments
 
 
+def check_draws() -> None:
+    """Sees to it that `sampled` can ask the switch.
+
+    Raises:
+        TestbedError: It is not built, or was built without draws.
+    """
+    switch_report.check("sample", "drops")
+
+
 def sampled(content: bytes, scratch: Path) -> bytes:
     """Asks the switch for draws, in a worker: its report as JSON.
 
