@@ -2,8 +2,7 @@
 """1 / sqrt(count) for the pipeline, which cannot divide: the entries of CoDel's inv_sqrt.
 
 Each count up to `EXACT` has an entry of its own, rounded to Q1.31. Above, an entry stands for a
-range of counts. A range is as wide as it can be while its middle is within `ERROR` of every count
-in it.
+range of counts, as wide as it can be while its middle is within `ERROR` of each of them.
 """
 
 from collections.abc import Iterator

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base class of the laws.
+"""Base class of the laws: a law keeps parameters and state for some columns of a device's arrays.
 
-A law computes all of its service flows at once. They have some columns of a device's arrays, whose
-parameters and state are the law's own. Each law is a class in a file of its own, which its queue
-manager names (`QueueManagement.law`). `reads` and `own` name the registers of the data path that
-the law needs besides those that are always read.
+A law computes all of its service flows at once. Each law is a class in a file of its own, which its
+queue manager names (`QueueManagement.law`). `reads` and `own` name the registers of the data path
+that the law needs besides those that are always read.
 """
 
 from abc import ABC, abstractmethod

@@ -2,8 +2,9 @@
 //! Sub-queues of a queue. They take turns by deficit round robin, so that each sends as many bytes
 //! (Shreedhar and Varghese, 1996), or frame by frame (Nagle, RFC 970).
 //!
-//! All frames are in one list of places, linked from frame to frame. So memory is bounded by the most
-//! that the whole queue has held, in whichever sub-queues that was.
+//! All frames are in one list of places, linked from frame to frame.
+//! So memory is bounded by the most that the whole queue has held, in
+//! whichever sub-queues that was.
 
 use crate::frame::Frame;
 use crate::round_robin::{QUANTUM, Turn};
