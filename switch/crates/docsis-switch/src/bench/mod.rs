@@ -34,7 +34,7 @@ pub fn run(what: &Bench) -> Result<(), String> {
             Workbench::Control(options) => control::run(options),
         },
         #[cfg(not(feature = "workbench"))]
-        Bench::LeftOut(words) => Err(left_out(&format!("bench {}", words[0].display()))),
+        Bench::LeftOut(words) => Err(left_out(&format!("bench {}", words[0].to_string_lossy()))),
         Bench::Timers(options) => timers::run(options),
     }
 }
