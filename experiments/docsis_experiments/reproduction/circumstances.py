@@ -16,6 +16,8 @@ from docsis_experiments.runs.sources import StageName
 from docsis_testbed.paths import ROOT
 
 _CHANGED = "+changes"
+_PROGRAM = (".", ":(exclude)docs/results")
+"""What counts as changed: published results are no part of the program."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def _commit() -> str:
     if INSTALLED:
         return ""
     found = _git("rev-parse", "--short=10", "HEAD")
-    changed = _git("status", "--porcelain", "--untracked-files=no")
+    changed = _git("status", "--porcelain", "--untracked-files=no", "--", *_PROGRAM)
     return f"{found}{_CHANGED}" if found and changed else found
 
 
