@@ -111,7 +111,7 @@ impl Client {
         Self::of(request.get(), request.get())
     }
 
-    fn of<'r>(plain: Option<&'r Client>, tls: Option<&'r OverTls>) -> Option<&'r Client> {
+    fn of<'r>(plain: Option<&'r Client>, tls: Option<&'r OverTls<Client>>) -> Option<&'r Client> {
         plain.or_else(|| Some(tls?.get_ref()))
     }
 }

@@ -75,4 +75,4 @@ pub use p4info::from_text as p4info_from_text;
 pub use pipeline_config::PipelineConfig;
 pub use process::Process;
 pub use server::{ServedDevice, Server, ServerError};
-pub use tls::{BUILT_WITHOUT_TLS, TlsOptions};
+pub use tls::{TlsError, TlsOptions};

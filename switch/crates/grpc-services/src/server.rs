@@ -30,7 +30,7 @@ use crate::service::Service;
 use crate::switch_service::SwitchService;
 use crate::target::{Shared, Target};
 use crate::targets::Targets;
-use crate::tls::{self, BUILT_WITHOUT_TLS};
+use crate::tls::{self, TlsError};
 use crate::upstream_channels_service::ChannelsService;
 use crate::wire::rpc::p4_runtime_server::P4RuntimeServer;
 
@@ -75,10 +75,8 @@ pub enum ServerError {
     Bind(ServerAddress, io::Error),
     /// Two devices have this device_id.
     DuplicateDevice(u64),
-    /// The certificates or the key cannot be used.
-    Tls(String),
-    /// TLS is asked for, and the switch was built without it.
-    BuiltWithoutTls,
+    /// There is no TLS: the certificates or the key cannot be used, or it was not built in.
+    Tls(TlsError),
     /// Serving failed.
     Serve(tonic::transport::Error),
 }
@@ -109,12 +107,7 @@ impl fmt::Display for ServerError {
                     "two devices have device_id {id}: choose another with --device-id"
                 )
             }
-            ServerError::Tls(error) => write!(
-                f,
-                "cannot serve gRPC with TLS, check the PEM files of --grpc-tls-cert, \
-                 --grpc-tls-key and --grpc-tls-client-ca: {error}"
-            ),
-            ServerError::BuiltWithoutTls => f.write_str(BUILT_WITHOUT_TLS),
+            ServerError::Tls(error) => error.fmt(f),
             ServerError::Serve(error) => write!(f, "the gRPC server failed: {error}"),
         }
     }
@@ -171,7 +164,7 @@ impl Server {
             .http2_keepalive_interval(Some(KEEP_ALIVE))
             .http2_keepalive_timeout(Some(KEEP_ALIVE));
         if let Some(options) = &options.tls {
-            builder = tls::secured(builder, options)?;
+            builder = tls::secured(builder, options).map_err(ServerError::Tls)?;
         }
         let mut targets = BTreeMap::new();
         let mut events = Vec::new();

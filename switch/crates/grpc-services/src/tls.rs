@@ -2,6 +2,7 @@
 //! TLS for clients. The feature `tls` builds it in; without that it is refused. `make demo` leaves it out, as
 //! its switch listens on loopback and rustls and ring are a tenth of what there is to compile.
 
+use std::fmt;
 use std::path::Path;
 
 #[cfg(feature = "tls")]
@@ -14,9 +15,30 @@ pub use built_in::{OverTls, secured};
 #[cfg(not(feature = "tls"))]
 pub use left_out::{OverTls, secured};
 
-/// What a program says that has no TLS and is asked for it.
-pub const BUILT_WITHOUT_TLS: &str = "this switch was built without TLS, which the demo does not need; \
-                                     `make switch` builds one that has it";
+/// Why there is no TLS. Displayed as one sentence.
+#[derive(Debug)]
+pub enum TlsError {
+    /// The certificates or the key cannot be used.
+    Files(String),
+    /// It was not built in.
+    LeftOut,
+}
+
+impl fmt::Display for TlsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TlsError::Files(error) => write!(
+                f,
+                "cannot serve gRPC with TLS, check the PEM files of --grpc-tls-cert, \
+                 --grpc-tls-key and --grpc-tls-client-ca: {error}"
+            ),
+            TlsError::LeftOut => f.write_str(
+                "this switch was built without TLS, which the demo does not need; `make switch` \
+                 builds one that has it",
+            ),
+        }
+    }
+}
 
 /// The server's certificate, and the authority that clients' certificates are checked with, as PEM.
 #[derive(Clone, PartialEq, Eq)]
@@ -30,9 +52,9 @@ pub struct TlsOptions {
     pub client_ca: Option<Vec<u8>>,
 }
 
-impl std::fmt::Debug for TlsOptions {
+impl fmt::Debug for TlsOptions {
     /// Leaves out the private key.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TlsOptions")
             .field("client_ca", &self.client_ca.is_some())
             .finish_non_exhaustive()

@@ -28,7 +28,7 @@ pub fn secured(endpoint: Endpoint, ca: &Path, args: &CtlArgs) -> Result<Endpoint
 /// Refuses: this switch was built without TLS.
 #[cfg(not(feature = "tls"))]
 pub fn secured(_: Endpoint, _: &Path, _: &CtlArgs) -> Result<Endpoint, String> {
-    Err(grpc_services::BUILT_WITHOUT_TLS.into())
+    Err(grpc_services::TlsError::LeftOut.to_string())
 }
 
 #[cfg(feature = "tls")]

@@ -6,21 +6,19 @@ use std::time::Duration;
 use tonic::transport::server::TlsConnectInfo;
 use tonic::transport::{Certificate, Identity, Server, ServerTlsConfig};
 
-use super::TlsOptions;
-use crate::connections::Client;
-use crate::server::ServerError;
+use super::{TlsError, TlsOptions};
 
 /// How long the handshake may take.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
-/// What a request carries that came over TLS.
-pub type OverTls = TlsConnectInfo<Client>;
+/// What a request carries that came over TLS, with the client `C`.
+pub type OverTls<C> = TlsConnectInfo<C>;
 
 /// `server` with TLS by these options, or what is wrong with them.
 ///
 /// # Errors
-/// [`ServerError::Tls`].
-pub fn secured(server: Server, options: &TlsOptions) -> Result<Server, ServerError> {
+/// [`TlsError::Files`].
+pub fn secured(server: Server, options: &TlsOptions) -> Result<Server, TlsError> {
     let config = ServerTlsConfig::new()
         .identity(Identity::from_pem(&options.cert, &options.key))
         .timeout(HANDSHAKE);
@@ -30,7 +28,7 @@ pub fn secured(server: Server, options: &TlsOptions) -> Result<Server, ServerErr
     };
     server
         .tls_config(config)
-        .map_err(|error| ServerError::Tls(with_cause(&error)))
+        .map_err(|error| TlsError::Files(with_cause(&error)))
 }
 
 /// The words of an error and of its causes, because tonic's own are only "transport error".

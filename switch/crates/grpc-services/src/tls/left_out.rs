@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //! No TLS: it is refused.
 
+use std::convert::Infallible;
+use std::marker::PhantomData;
+
 use tonic::transport::Server;
 
-use super::TlsOptions;
-use crate::connections::Client;
-use crate::server::ServerError;
+use super::{TlsError, TlsOptions};
 
-/// What a request carries that came over TLS. None does.
-#[derive(Clone, Debug)]
-pub enum OverTls {}
+/// What a request carries that came over TLS, with the client `C`. None does.
+pub struct OverTls<C> {
+    never: Infallible,
+    client: PhantomData<C>,
+}
 
-impl OverTls {
+impl<C> OverTls<C> {
     /// The client; there is none.
-    pub fn get_ref(&self) -> &Client {
-        match *self {}
+    pub fn get_ref(&self) -> &C {
+        match self.never {}
     }
 }
 
 /// Refuses TLS.
 ///
 /// # Errors
-/// [`ServerError::BuiltWithoutTls`], always.
-pub fn secured(_: Server, _: &TlsOptions) -> Result<Server, ServerError> {
-    Err(ServerError::BuiltWithoutTls)
+/// [`TlsError::LeftOut`], always.
+pub fn secured(_: Server, _: &TlsOptions) -> Result<Server, TlsError> {
+    Err(TlsError::LeftOut)
 }
