@@ -3,10 +3,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from typing import Any, Final
 
 from docsis_testbed import switch_report
-from docsis_testbed.paths import P4_BUILD
+from docsis_testbed.paths import P4_BUILD, ROOT
+
+_BUILD: Final = os.path.relpath(P4_BUILD, ROOT)
+"""From where the switch runs: its report repeats it, and goes into the documentation."""
+
+_CM: Final = f"{_BUILD}/cm.json"
 
 
 def _bench(*arguments: str) -> dict[str, Any]:
@@ -15,14 +21,14 @@ def _bench(*arguments: str) -> dict[str, Any]:
 
 def pipeline() -> dict[str, Any]:
     """Nanoseconds that a packet takes in cm.p4, by length and number of service flows."""
-    return _bench("pipeline", "--program", str(P4_BUILD / "cm.json"))
+    return _bench("pipeline", "--program", _CM)
 
 
 def managers() -> dict[str, Any]:
     """Nanoseconds that a packet takes in cm.p4 under each of the queue managers."""
-    return _bench("managers", "--program", str(P4_BUILD / "cm.json"))
+    return _bench("managers", "--program", _CM)
 
 
 def programs() -> dict[str, Any]:
     """Nanoseconds that a packet takes in each of the programs, and the memory for it."""
-    return _bench("programs", "--build", str(P4_BUILD))
+    return _bench("programs", "--build", _BUILD)
