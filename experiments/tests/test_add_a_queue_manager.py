@@ -148,7 +148,7 @@ def _add(folder: Path) -> None:
 
 
 def _register(folder: Path) -> None:
-    """What `make tables` does first."""
+    """Writes the copy's names.py, as `make tables` does."""
     module = "docsis_control.queue_managers.registration"
     _python(folder, "-m", module, str(folder / "p4src" / "include" / "queue_managers.p4"))
 

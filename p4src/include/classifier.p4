@@ -2,8 +2,8 @@
 //
 // DOCSIS classification: the modem's rule that matches and has the highest
 // priority names the service flow. A frame that matches no rule belongs to the
-// modem's primary service flow. Modem 0 stands for the CMTS's group service
-// flow, to which all belongs that is flooded downstream.
+// modem's primary service flow. The primary service flow of modem 0 is the CMTS's
+// group service flow, to which frames belong that are flooded downstream.
 
 control Classifier(in headers_t hdr, inout metadata_t meta) {
     direct_counter(CounterType.packets_and_bytes) classifier_counter;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Packet-out and packet-in. If the target has P4Runtime registers, the controller
-// reads and writes those. Otherwise it asks here, in band. Each register has the
-// same owner: UPDATE writes the controller's, and PROVISION is only for a service
-// flow that carries no traffic yet. A reply carries the switch's clock, from which
+// reads and writes those. Otherwise it asks here, in band. The registers' owners are
+// the same: UPDATE writes the controller's, and PROVISION is only for a service flow
+// that carries no traffic yet. A reply carries the switch's clock, from which
 // the controller learns it on every target. A request for an operation or a service
 // flow that does not exist reaches no register: it is answered with REFUSED, and
 // counted as malformed.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What happens to a frame that the traffic manager has taken out of its queue. Egress
-// counts it as departed. A queue manager that decides at the head may drop it; otherwise
+// Egress gets the frames that the traffic manager takes out of their queues. It counts a
+// frame as departed. A queue manager that decides at the head may drop the frame; otherwise
 // egress takes its tokens out of the bucket, marks it and sends it on.
 
 control FrameEgress(inout headers_t hdr, inout metadata_t meta,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What happens to a frame before it is queued. Ingress bridges it. On the way to the RF
-// port it classifies and polices it, keeps to the buffer's limit and manages the queue.
+// Ingress gets the frames before they are queued. It bridges them. Frames to the RF port
+// it also classifies and polices; it keeps to the buffer's limit and asks the queue manager.
 
 const bit<2> NOT_DROPPED   = 0;
 const bit<2> DROPPED_FULL  = 1;

@@ -99,7 +99,7 @@ def _replaced(names: str, of: str, members: Iterator[str]) -> str:
 
 
 def text(p4: Path) -> str:
-    """What names.py is to be.
+    """The text that names.py has to have.
 
     Args:
         p4: p4src/include/queue_managers.p4.

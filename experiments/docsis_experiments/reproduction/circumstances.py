@@ -17,7 +17,7 @@ from docsis_testbed.paths import ROOT
 
 _CHANGED = "+changes"
 _PROGRAM = (".", ":(exclude)docs/results")
-"""What counts as changed: published results are no part of the program."""
+"""The files whose changes count. Published results are not part of the program."""
 
 
 @dataclass(frozen=True)

@@ -52,8 +52,8 @@ impl<T: Default> Pool<T> {
         self.free.len()
     }
 
-    /// Drops some of what no period has needed for a while, if there is any: a flood must not keep
-    /// its memory. `now` is the time of the caller's clock, ns.
+    /// Drops a few of those that were in use neither in this period nor in the one before: a flood
+    /// must not keep its memory. `now` is the time of the caller's clock, ns.
     pub fn tidy_up(&mut self, now: u64) {
         if now >= self.period_ends {
             self.period_ends = now + PERIOD;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The command line: simple_switch_grpc's, and sub-commands of our own.
 
-mod bench;
 mod channel_pcap;
 mod ctl;
 mod device_address;
@@ -10,25 +9,28 @@ mod port;
 mod rf_link;
 mod switch;
 mod target;
+mod timers;
 #[cfg(feature = "workbench")]
+mod workbench;
+#[cfg(not(feature = "workbench"))]
+#[path = "cli/left_out.rs"]
 mod workbench;
 
 use crate::replay::ReplayArgs;
 use crate::trace::TraceArgs;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand};
-#[cfg(feature = "workbench")]
-use pipeline_bench::Sample;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-pub use bench::{Bench, BenchTimers};
 pub use ctl::{Ctl, CtlArgs, FollowArgs};
 pub use rf_link::RfLinkArg;
 pub use switch::{LogLevel, SwitchArgs};
 pub use target::TargetArgs;
+pub use timers::BenchTimers;
+pub use workbench::{Bench, Sample};
 #[cfg(feature = "workbench")]
-pub use workbench::{BenchControl, Station, Workbench};
+pub use workbench::{BenchControl, Station};
 
 /// The program that this switch takes the place of.
 pub const BMV2: &str = "simple_switch_grpc";
@@ -69,13 +71,8 @@ pub enum Command {
     /// Give a modem's pipeline many frames in no time, and say what became of them.
     Sample {
         /// What of them.
-        #[cfg(feature = "workbench")]
         #[command(subcommand)]
         what: Sample,
-        /// This switch was built without it.
-        #[cfg(not(feature = "workbench"))]
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        what: Vec<OsString>,
     },
     /// Forward frames between two interfaces without a pipeline, for comparison.
     Forward {

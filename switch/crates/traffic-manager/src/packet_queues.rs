@@ -6,7 +6,7 @@
 //! packet before it, plus one packet's time at the queue's rate, but not before
 //! now. So a queue saves up nothing while it is empty, and a new rate counts for
 //! later packets only. Of the packets whose time has come, on all ports together,
-//! the one with the highest priority leaves first, then the one that waited longest.
+//! the one with the highest priority leaves first, then the one whose time came first.
 
 use crate::config::{Configuration, PortConfig};
 use crate::error::ConfigError;

@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The options of those parts of `bench` that the feature `workbench` builds in.
+//! The options of `bench` and `sample`.
 
+use super::BenchTimers;
 use clap::{Args, Subcommand};
 use grpc_services::ServerAddress;
+pub use pipeline_bench::Sample;
 use pipeline_bench::{BenchManagers, BenchPipeline, BenchPrograms};
 use std::path::PathBuf;
 
-/// What `bench` measures of the pipeline and of the control plane.
+/// What `bench` measures.
 #[derive(Debug, Subcommand)]
-pub enum Workbench {
+pub enum Bench {
     /// Nanoseconds a packet takes through ingress, traffic manager and egress.
     Pipeline(BenchPipeline),
-    /// The same under each of the queue managers, beside none.
+    /// The same under each queue manager, and under none.
     Managers(BenchManagers),
     /// The same for four programs: a bridge, a router, a firewall, a modem.
     Programs(BenchPrograms),
     /// The control plane of a P4Runtime server that runs: a program with many
     /// service flows, its registers and tables.
     Control(BenchControl),
+    /// How late this machine wakes a thread that sleeps for 1.5 ms, under SCHED_RR
+    /// and under the ordinary policy.
+    Timers(BenchTimers),
 }
 
 /// Options of `bench control`.

@@ -7,7 +7,7 @@
 //! the CMTS, which sees the flows of all modems.
 //!
 //! A modem has no queue beside its service flows. A frame that the pipeline puts into queue 0 goes to
-//! the primary service flow; it is dropped if there is none.
+//! the primary service flow; it is refused while there is none.
 
 use super::{Chosen, Commit, Offer, Slot, TrafficManager};
 use crate::allowance::{Allowance, Backlog, Notice};
