@@ -14,8 +14,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal, Self
 
-from rich.console import Console
-
 from docsis_control.config.errors import ConfigError
 from docsis_control.config.models import KeyedError
 from docsis_control.config.yaml_file import Document, of_mapping, plain, validate
@@ -30,6 +28,7 @@ from docsis_p4.results import Results, read
 from docsis_p4.stages import Stage, Virtual
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import RESULTS, TOPOLOGIES
+from docsis_testbed.terminal import terminal
 
 Managers = str | Path | Sequence[str | Path] | Mapping[str, str | Path | Mapping[str, Any]]
 """Presets and files, or what to call each queue manager, with a preset, a file or its keys."""
@@ -287,7 +286,7 @@ class Network:
                 **({} if idle is None else {"idle": idle}),
                 **keys,
             )
-        folder = stage.play(loaded, Console(quiet=not show), Path(results))
+        folder = stage.play(loaded, terminal(quiet=not show), Path(results))
         return read(folder)
 
     def _loaded(self, runs: Sequence[Mapping[str, Any]], **keys: Any) -> Loaded:

@@ -41,6 +41,25 @@ def test_a_damaged_file_is_told_in_a_sentence(tmp_path: Path, content: str, word
     assert str(told.value).startswith(f"{path}: ")
 
 
+@pytest.mark.parametrize(
+    "rows", [["x" * 201], [str(number) for number in range(10_001)]], ids=["long", "many"]
+)
+def test_texts_that_are_no_names_are_refused(tmp_path: Path, rows: list[str]) -> None:
+    path = tmp_path / "packets.csv"
+    path.write_text("\n".join(["group", *rows, ""]))
+    with pytest.raises(TestbedError, match="column group has more than 10000 names, or one of"):
+        CsvFile.read(path, words=("group",)).words("group")
+
+
+def test_rows_have_no_room_of_the_longest_text_each(tmp_path: Path) -> None:
+    path = tmp_path / "packets.csv"
+    path.write_text("\n".join(["group", "x" * 200, *"ab" * 50_000, ""]))
+    words = CsvFile.read(path, words=("group",)).words("group")
+    assert words.nbytes < 1 << 20
+    assert (words == "a").sum() == 50_000
+    assert sorted(set(words.tolist())) == ["a", "b", "x" * 200]
+
+
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(TestbedError, match="cannot be read"):
         CsvFile.read(tmp_path / "packets.csv")

@@ -46,7 +46,7 @@ def played(folder: Path, host: str = "", server: str = "", seed: int = 1) -> Run
     stage.admit(topology, [run.managed.management], scenario)
     return stage.measure(
         scenario, run, plan_for(scenario, topology), topology, network,
-        folder=folder, progress=lambda phase, passed: None,
+        number=seed, folder=folder, progress=lambda phase, passed: None,
     )  # fmt: skip
 
 

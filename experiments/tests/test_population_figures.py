@@ -62,3 +62,13 @@ def test_ratios_are_of_the_same_subscribers() -> None:
 def test_what_load_adds_may_be_below_nothing() -> None:
     median = figures.median([made(n, 10) for n in range(5)], "added")
     assert median.median == -4
+
+
+def test_too_few_tests_for_a_bootstrap_have_no_interval() -> None:
+    """Student's t of so skewed values would be of a mean far from the median."""
+    seven = [made(n, mean) for n, mean in enumerate([20, 20, 21, 21, 22, 22, 600])]
+    median = figures.median(seven, "mean")
+    assert (median.median, median.interval, median.method) == (21, None, "")
+    assert median.why == "an interval needs 10 tests, not 7"
+    ten = [made(n, 20 + n) for n in range(10)]
+    assert figures.median(ten, "mean").method == "bootstrap"

@@ -72,7 +72,7 @@ class ToldStage:
         return {"python": "3"}
 
     def measure(
-        self, scenario: object, run: Run, *args: object, folder: Path, progress: Any
+        self, scenario: object, run: Run, *args: object, number: int, folder: Path, progress: Any
     ) -> RunRecord:
         assert self.open == 1
         assert folder.is_dir()
@@ -81,7 +81,8 @@ class ToldStage:
             raise KeyboardInterrupt
         progress("measuring", 5.0)
         self.played.append(f"{run.label} {folder.name}")
-        number = int(folder.name.split("-")[0])
+        # Also when it goes on, or makes one again: runs are compared under the same draws.
+        assert number == int(folder.name.split("-")[0])
         return scenario_files.record(
             run.label, self.delay(run.label, number), **self.changes.get(made, {})
         )

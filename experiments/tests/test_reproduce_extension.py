@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -21,14 +21,15 @@ from docsis_experiments.reproduction.catalogue.rule import Rule
 from docsis_experiments.reproduction.costs import calibration
 from docsis_experiments.reproduction.job import Bench
 from docsis_experiments.reproduction.judge import kept
-from docsis_experiments.reproduction.making import Processes
+from docsis_experiments.reproduction.making import Done, Player, Processes
 from docsis_experiments.reproduction.mininet_runs import InMininet
 from docsis_experiments.reproduction.request import Request
-from docsis_experiments.reproduction.row import Level
+from docsis_experiments.reproduction.row import Computation, Level, Work
 from docsis_experiments.reproduction.shelf import Shelf
 from docsis_experiments.runs import closure
 from docsis_experiments.runs.in_mininet import MOST_TRIES
 from docsis_experiments.runs.store import Store
+from docsis_testbed.errors import TestbedError
 
 
 @pytest.fixture(autouse=True)
@@ -40,6 +41,18 @@ def toy_package(monkeypatch: pytest.MonkeyPatch) -> None:
     closure._file.cache_clear()
 
 
+TWO_PROCESSES = Processes(2)
+
+
+class LastFails(Processes):
+    """Makes all but the row's last seed, 60."""
+
+    def __call__(self, works: Sequence[Work]) -> Generator[Done, None, None]:
+        for done in super().__call__(works):
+            lost = isinstance(done.work, Computation) and done.work.seed == 60
+            yield Done(done.work, None, "was killed", None) if lost else done
+
+
 def undecided() -> dict[str, Rule]:
     """Twice the seeds 1 to 5 is 2 to 10, whose interval reaches below 2.5; of 60 it does not."""
     one = rule("000-B1", part("double", 2.5, 100), part("triple", 0, 1e6, interval="exact",
@@ -47,12 +60,18 @@ def undecided() -> dict[str, Rule]:
     return {**catalogue(), "000-B1": one}
 
 
-def run(tmp_path: Path, name: str) -> tuple[dict[str, Any], str]:
+def run(
+    tmp_path: Path, name: str, player: Player = TWO_PROCESSES, failure: str = ""
+) -> tuple[dict[str, Any], str]:
+    """The row in the page that is written, and what is said; how the command fails, if it does."""
     console = Console(record=True, width=200, file=(tmp_path / "console").open("w"))
     shelf = Shelf(Store(tmp_path / "kept"))
     bench = Bench(toys(tmp_path), undecided(), shelf, {}, tmp_path / name)
     request = Request(("000-B1",), Level.FULL)
-    folder = job.run(request, player=Processes(2), jobs=2, console=console, bench=bench)
+    failing = pytest.raises(TestbedError, match=failure) if failure else nullcontext()
+    with failing:
+        job.run(request, player=player, jobs=2, console=console, bench=bench)
+    [folder] = (tmp_path / name).iterdir()
     [row] = earlier.read(folder / "results.json")["rows"]
     return row, console.export_text()
 
@@ -70,6 +89,17 @@ def test_an_undecided_row_is_extended_once(tmp_path: Path) -> None:
     assert again["history"] == row["history"]
     history = kept.read(outcomes.path(Shelf(Store(tmp_path / "kept"))))
     assert [one.extended for one in history.outcomes] == [False, True]
+
+
+def test_a_row_whose_extension_fails_keeps_its_outcome(tmp_path: Path) -> None:
+    row, words = run(tmp_path, "first", LastFails(2), "2 of 130 runs and draws failed.*was killed")
+    assert "000-B1: stays as it was, for some of its 60 seeds failed" in words
+    assert (row["state"], row["extension"]) == ("undecided", "due")
+    assert row["readings"][0]["seeds"] == [1, 2, 3, 4, 5]
+    # The same command makes the rest.
+    row, words = run(tmp_path, "second")
+    assert "118 of 120 runs and draws are there already" in words
+    assert (row["state"], row["extension"]) == ("reproduced", "done")
 
 
 def test_an_extension_that_costs_too_much_is_told(
@@ -90,6 +120,7 @@ class FakeStage:
         self.invalid = invalid
         self.made = made
         self.opened_for: list[str] = []
+        self.numbers: list[int] = []
 
     def admit(self, *asked: object) -> None:
         pass
@@ -104,6 +135,7 @@ class FakeStage:
 
     def measure(self, scenario: Any, run: Any, *asked: Any, **named: Any) -> RunRecord:
         assert named["folder"].is_dir()
+        self.numbers.append(named["number"])
         self.invalid -= 1
         if self.invalid >= 0:
             return self.made(run.label, 20.0, faults=("a clock stood still",))
@@ -114,10 +146,12 @@ class FakeStage:
 def test_a_run_in_mininet_that_is_not_valid_is_made_again(
     tmp_path: Path, invalid: int, tries: int
 ) -> None:
-    [run] = units(quick(tmp_path), "tail", (1,))
+    [run] = units(quick(tmp_path), "tail", (7,))
     stage = FakeStage(invalid, record)
     [done] = InMininet(stage)([run])  # type: ignore[arg-type]
     assert len(stage.opened_for) == tries
+    # The same draws again: the row's other queue managers had them.
+    assert stage.numbers == [7] * tries
     if invalid < MOST_TRIES:
         shelf = Shelf(Store(tmp_path / "kept"))
         assert done.keep is not None
@@ -125,4 +159,4 @@ def test_a_run_in_mininet_that_is_not_valid_is_made_again(
         assert len(list(shelf.store.folder.rglob("*.parquet"))) == 1
     else:
         assert done.keep is None
-        assert "tail, seed 1: is not valid, 3 times: " in done.failure
+        assert "tail, seed 7: is not valid, 3 times: " in done.failure

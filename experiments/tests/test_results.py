@@ -449,6 +449,37 @@ def test_metrics_recordings_and_views_reach_the_run(
     assert {one["views"].traces for one in given} == {tmp_path / "traces"}
 
 
+def test_runs_with_the_same_number_have_the_same_draws(
+    tmp_path: Path, pretended: pytest.MonkeyPatch
+) -> None:
+    given: list[tuple[Plan, int]] = []
+
+    def measure(
+        _: Scenario, run: Run, plan: Plan, topology: Topology, *__: object, **named: Any
+    ) -> RunRecord:
+        given.append((plan, named["seed"]))
+        return known(run, plan, topology, 11.0)
+
+    pretended.setattr(one_run, "measure", measure)
+    loaded = demonstration()
+    [first, second, *_] = loaded.scenario.all_runs
+    plan = plan_for(loaded.scenario, loaded.topology)
+    spread = replace(plan, flows=tuple(replace(one, start_spread=1.0) for one in plan.flows))
+    stage, later = MininetStage("embedded"), MininetStage("embedded")
+    # The other queue manager begins later, and so does a command that goes on.
+    for place, run, number in (
+        (stage, first, 2), (stage, first, 3), (stage, second, 3), (later, first, 3),
+    ):  # fmt: skip
+        with place.opened("run", loaded.topology):
+            place.measure(
+                loaded.scenario, run, spread, loaded.topology, tmp_path / "topology.yaml",
+                number=number, folder=tmp_path, progress=lambda *_: None,
+            )  # fmt: skip
+    assert given[1] == given[2] == given[3]
+    assert given[0][0] != given[1][0]
+    assert [seed for _, seed in given] == [2, 3, 3, 3]
+
+
 def test_report_opens_offline(run: Path) -> None:
     page = scenario_files.shown((run / "report.html").read_text())
     # Distributions, over time, and the goodput of each upload.

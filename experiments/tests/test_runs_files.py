@@ -73,6 +73,16 @@ def test_what_is_written_is_read(made: Outcome, tmp_path: Path) -> None:
     assert [one.name for one in path.parent.iterdir()] == ["some.parquet"]
 
 
+def test_equal_entries_take_no_bytes_and_are_bounded(
+    made: Outcome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = files.encode_rows([{**files.row(made), "faults": ["late"] * 1_000_000}])
+    assert len(content) < 100_000
+    monkeypatch.setattr(files, "_MOST_ENTRIES_TOGETHER", 999_999)
+    with pytest.raises(TestbedError, match=r"x\.parquet: has more than 999999 entries"):
+        files.decode(content, "x.parquet")
+
+
 @settings(deadline=None)
 @given(
     values=st.dictionaries(st.text(max_size=20), st.floats(), max_size=5),

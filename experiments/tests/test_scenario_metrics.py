@@ -122,6 +122,7 @@ def test_slope_is_that_of_the_line() -> None:
     assert slope([50, 100, 200], [7, 7, 7]) == pytest.approx(0.0)
     assert math.isnan(slope([50, 50], [1, 2]))
     assert math.isnan(slope([50, 100], [1, math.nan]))
+    assert math.isnan(slope([50, 100], [1, math.inf]))
 
 
 def high_until(*ends: tuple[float, float]) -> Packets:

@@ -112,6 +112,16 @@ def test_channel_has_the_papers_order_and_covers_the_time() -> None:
     assert channel.steps(37.0)[12][1] == channel.steps(37.0)[0][1]
 
 
+@pytest.mark.parametrize(
+    ("step", "seconds", "count"),
+    [("300 ms", 3.0, 10), ("300 ms", 9.0, 30), ("600 ms", 3.0, 5), ("3 s", 1.0, 1)],
+)
+def test_channel_has_no_step_at_its_end(step: str, seconds: float, count: int) -> None:
+    channel = Channel.model_validate({"sequence": ["20 Mbps", "1 Mbps"], "step": step})
+    assert len(channel.steps(seconds)) == count
+    assert len(channel.steps(seconds + 0.001)) == count + (seconds > 1)
+
+
 def sub_queue(
     source: str, destination: str, protocol: int, ports: tuple[int, int], queues: FlowQueues
 ) -> int:

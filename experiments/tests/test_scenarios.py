@@ -87,6 +87,13 @@ def test_grid_is_every_manager_with_every_buffer(tmp_path: Path) -> None:
     assert scenario.labels("codel 50 ms") == ("codel 50 ms",)
 
 
+def test_a_run_is_not_called_as_a_manager_of_the_grid(tmp_path: Path) -> None:
+    new, old = scenario_files.GRID
+    file = scenario_files.write(tmp_path, (old, old + new), ("label: codel", "label: drop-tail"))
+    with pytest.raises(ConfigError, match='runs: "drop-tail" is a queue manager of the grid'):
+        load(file)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "line", "key", "words"),
     [

@@ -192,6 +192,10 @@ MANAGERS = {"managers": ["docsis-pie"]}
         ({"axes": {"manager": ["pie"]}}, 'axes.manager: unknown key; did you mean "managers"?'),
         ({"axes": {**MANAGERS, "delays": ["1 ms"]}}, "axes.delays: unknown key"),
         ({"axes": {"managers": ["pie", "pie"]}}, "axes.managers.1: "),
+        (
+            {"axes": {"managers": ["pie", {"label": "pie", "manager": "pie", "buffer": "1 s"}]}},
+            'axes.managers.1: "PIE, 15 ms" and "pie" cannot be told apart',
+        ),
         ({"axes": {**MANAGERS, "rates": ["5 furlongs"]}}, "axes.rates.0: "),
         ({"axes": {**MANAGERS, "rates": ["5 Mbps", "5 Mbps"]}}, "axes.rates: has an entry twice"),
         ({"axes": {**MANAGERS, "rates": []}}, "axes.rates: is empty"),

@@ -16,7 +16,7 @@ Progress = Callable[[str, float], None]
 def progress_bar(console: Console) -> progress.Progress:
     """Makes a bar with what is happening, the time that has passed and about how much is left."""
     return progress.Progress(
-        TextColumn("{task.description:<36}"),
+        TextColumn("{task.description:<36}", markup=False),
         BarColumn(),
         TimeElapsedColumn(),
         TextColumn("gone, about"),

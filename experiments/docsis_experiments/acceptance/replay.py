@@ -93,7 +93,10 @@ def run(topology: Topology, *, seconds: float, console: Console, results: Path =
             def told(phase: str, passed: float) -> None:
                 bar.update(task, completed=passed, description=phase)
 
-            stage.measure(scenario, run, plan, topology, topology_file, folder=raw, progress=told)
+            stage.measure(
+                scenario, run, plan, topology, topology_file,
+                number=1, folder=raw, progress=told,
+            )  # fmt: skip
     switches = (topology.cable_modem, topology.cmts)
     files = [recording_of(device, recordings) for device in switches]
     replay(files, console=console, document=folder / DOCUMENT)

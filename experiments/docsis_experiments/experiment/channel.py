@@ -84,6 +84,9 @@ class Channel(Model):
 
     def steps(self, seconds: float) -> list[tuple[float, int]]:
         """When each rate begins, in seconds of a time that long, and bit/s."""
-        length = self.step / 1e9
-        count = max(1, int(-(-seconds // length)))
-        return [(number * length, self.rates[number % len(self.rates)]) for number in range(count)]
+        # In whole nanoseconds: 3 s of steps of 0.3 s are ten, and 3 // 0.3 is 9.
+        count = max(1, -(-round(seconds * 1e9) // self.step))
+        return [
+            (number * self.step / 1e9, self.rates[number % len(self.rates)])
+            for number in range(count)
+        ]

@@ -262,6 +262,12 @@ class Scenario(Model):
         if twice := next((name for name in folders if folders.count(name) > 1), None):
             both = [run.label for run in self.all_runs if run.folder == twice]
             raise KeyedError("runs", f'"{both[0]}" and "{both[1]}" are the same folder, "{twice}"')
+        for manager in map(name_of, self.grid.managers if self.grid else ()):
+            if manager in (run.label for run in self.runs):
+                raise KeyedError(
+                    "runs",
+                    f'"{manager}" is a queue manager of the grid; give the run another label',
+                )
         if self.idle and not any(IN_IDLE_TIME & group.leaves() for group in self.traffic):
             kinds = kinds_that_leave(*IN_IDLE_TIME)
             raise KeyedError("idle", f"needs a group of the kind {kinds}: all else begins after it")

@@ -74,8 +74,11 @@ class Part:
 
 
 def slope(buffers_ms: Sequence[float], values: Sequence[float]) -> float:
-    """Slope of the least-squares line through the values; NaN for fewer than two buffers."""
-    if len(set(buffers_ms)) < 2 or any(map(math.isnan, values)):
+    """Slope of the least-squares line through the values.
+
+    NaN for fewer than two buffers, and where a value is missing or is never.
+    """
+    if len(set(buffers_ms)) < 2 or not all(map(math.isfinite, values)):
         return math.nan
     return float(np.polyfit(buffers_ms, values, 1)[0])
 
@@ -158,8 +161,9 @@ def _read(expectation: Expectation, labels: Sequence[str], readings: Readings) -
             return values[1] - values[0], absences(quantity) or "both are never"
         case Slope():
             buffers = [readings.buffer_ms(label) for label in labels]
+            never = [label for label, one in zip(labels, values, strict=True) if math.isinf(one)]
             return slope(buffers, values), absences(quantity) or (
-                "a line needs two sizes of the buffer"
+                f"{', '.join(never)}: never" if never else "a line needs two sizes of the buffer"
             )
         case Ratio():
             below = readings.value(expectation.over, labels[0])
@@ -167,6 +171,6 @@ def _read(expectation: Expectation, labels: Sequence[str], readings: Readings) -
                 values[0] / below if below else math.nan,
                 absences(quantity)
                 or absences(expectation.over)
-                or f"{expectation.over.words} is 0",
+                or ("both are never" if math.isinf(below) else f"{expectation.over.words} is 0"),
             )
     return values[0], absences(quantity)

@@ -86,9 +86,13 @@ def column(tests: Iterable[ResultOfTest], name: str) -> list[float]:
 
 
 def median(tests: Iterable[ResultOfTest], name: str) -> Estimate:
-    """The median of a value over tests."""
+    """The median of a value over tests; too few tests for a bootstrap have no interval."""
     low = -math.inf if name == "added" else 0.0
-    return estimate(column(tests, name), Limits(low=low))
+    found = estimate(column(tests, name), Limits(low=low))
+    if found.runs >= BOOTSTRAP_RUNS:
+        return found
+    reason = f"an interval needs {BOOTSTRAP_RUNS} tests, not {found.runs}"
+    return Estimate(found.runs, found.median, None, "", reason)
 
 
 def share(tests: Iterable[ResultOfTest], name: str, band: Band) -> Share:

@@ -86,7 +86,7 @@ def run(
 
             order = Order(loaded, tuple(runs), numbers, folder, show)
             outcomes = list(maker.make(order, made))
-            _complete(made, order)
+            _complete(made, order, output)
             bar.update(task, description="report")
             figures = _written(loaded, maker, order, outcomes, timers, made, started, note)
             folder = run_folder.finish(folder)
@@ -96,11 +96,13 @@ def run(
     return folder
 
 
-def _complete(made: Made, order: Order) -> None:
+def _complete(made: Made, order: Order, output: Path | None) -> None:
     if made.failures:
+        other = " with another --output" if output is not None else ""
         raise TestbedError(
             f"{len(made.failures)} of {order.count} runs could not be made, the first: "
-            f"{made.failures[0]}; the others are kept, and the same command makes what is missing"
+            f"{made.failures[0]}; the others are kept, and the same command{other} makes what is "
+            "missing"
         )
 
 

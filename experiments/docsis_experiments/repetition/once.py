@@ -105,7 +105,7 @@ def run(
 
                 record = stage.measure(
                     scenario.played(one), one, plans[one.label], topology, topology_file,
-                    folder=raw_folder, progress=show,
+                    number=1, folder=raw_folder, progress=show,
                 )  # fmt: skip
                 record.write(raw_folder)
                 records.append(record)

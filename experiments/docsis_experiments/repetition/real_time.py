@@ -136,6 +136,7 @@ class Repetitions:
             plan,
             loaded.topology,
             topology_file,
+            number=number,
             folder=folder,
             progress=show,
         )

@@ -97,7 +97,7 @@ class Destination:
             if _partial(whole).exists():
                 raise TestbedError(
                     f"{place}: {_partial(whole)} has what is left of a run that was not completed; "
-                    "delete it, or name another folder"
+                    "delete it, or name another folder (runs that are kept are not made again)"
                 )
         except (OSError, RuntimeError) as error:
             # A loop of symbolic links is a RuntimeError before Python 3.13.

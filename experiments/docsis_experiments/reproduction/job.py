@@ -119,15 +119,14 @@ def run(
     _make(request, plan, player, jobs, console, bench, account)
     sitting = Sitting(request, names, plan, account, made)
     done = outcomes.judged(sitting, bench.rows, bench.registered, bench.shelf)
-    _extend(request, done, player, jobs, console, bench, made)
+    _extend(request, done, player, jobs, console, bench, made, account)
     for words in outcomes.keep(done, request, made, bench.shelf):
         _tell(console, words)
     folder = write(sitting, done, earlier, bench.shelf, bench.figures, bench.results, console)
     if account.failures:
         first = next(iter(account.failures.values()))
         raise TestbedError(
-            f"{len(account.failures)} of {len(plan.works)} runs and draws failed, the first: "
-            f"{first}"
+            f"{len(account.failures)} of {account.works} runs and draws failed, the first: {first}"
         )
     return folder
 
@@ -173,8 +172,12 @@ def _extend(
     console: Console,
     bench: Bench,
     made: Circumstances,
+    account: Account,
 ) -> None:
-    """Runs undecided rows once more with 60 seeds, where that costs little enough."""
+    """Runs undecided rows once more with 60 seeds, where that costs little enough.
+
+    What it makes is added to the sitting's account.
+    """
     due = done.due()
     if not due or player is None:
         return
@@ -190,12 +193,22 @@ def _extend(
                 f"{core_time(outcomes.MOST_EXTENSION_SECONDS)}.",
             )
             continue
-        account = Account()
+        own = Account()
         console.print(f"{name}: is undecided, and is extended to 60 seeds.", highlight=False)
-        _make(request, plan, player, jobs, console, bench, account)
-        sitting = Sitting(request, [name], plan, account, made)
-        done.replace(
-            outcomes.judged(sitting, bench.rows, bench.registered, bench.shelf, extended=True)
+        try:
+            _make(request, plan, player, jobs, console, bench, own)
+        finally:
+            account.add(own)
+        sitting = Sitting(request, [name], plan, own, made)
+        extended = outcomes.judged(
+            sitting, bench.rows, bench.registered, bench.shelf, extended=True
+        )
+        if done.replace(extended):
+            continue
+        _tell(
+            console,
+            f"{name}: stays as it was, for some of its 60 seeds failed; the same command makes "
+            "them.",
         )
 
 

@@ -47,6 +47,15 @@ class Account:
     seconds: float = 0.0
     estimated: float = 0.0
 
+    def add(self, other: Account) -> None:
+        """Adds what was made besides."""
+        self.works += other.works
+        self.kept += other.kept
+        self.made += other.made
+        self.failures |= other.failures
+        self.seconds += other.seconds
+        self.estimated += other.estimated
+
 
 @dataclass(frozen=True)
 class Done:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich import box
-from rich.markup import escape
 from rich.table import Table
 
 from docsis_experiments.reproduction.costs.estimate import Estimate, core_time
@@ -102,5 +101,4 @@ def _words(part: Mapping[str, Any]) -> str:
     interval = values.interval(part)
     ends = f" [{interval}]" if interval else ""
     band = f" ({part['reproduced']})" if part["reproduced"] else ""
-    # A table takes what is in brackets for its own.
-    return escape(f"{part['name']}: {values.number(part['value'], part['unit'])}{ends}{band}")
+    return f"{part['name']}: {values.number(part['value'], part['unit'])}{ends}{band}"

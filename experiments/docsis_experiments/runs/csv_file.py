@@ -15,10 +15,16 @@ from pyarrow import csv
 from docsis_testbed.errors import TestbedError
 
 Floats = npt.NDArray[np.float64]
-Words = npt.NDArray[np.str_]
+Words = npt.NDArray[np.object_]
+"""Texts of Python."""
 
 _MOST_BYTES: Final = 1 << 30
 """Bounds a file."""
+
+_MOST_WORDS: Final = 10_000
+"""How many different texts a column may have: names of groups, flows and directions."""
+
+_LONGEST_WORD: Final = 200
 
 
 class CsvFile:
@@ -75,12 +81,21 @@ class CsvFile:
         return np.asarray(column.to_numpy(zero_copy_only=False), np.float64)
 
     def words(self, name: str) -> Words:
-        """A column's texts.
+        """A column's texts, of which few are different.
 
         Raises:
-            TestbedError: There is no such column.
+            TestbedError: There is no such column, or it has longer or more texts than names are.
         """
-        return np.asarray(self._column(name).to_pylist(), np.str_)
+        column = self._column(name).combine_chunks().dictionary_encode()
+        words = column.dictionary.to_pylist()
+        if len(words) > _MOST_WORDS or any(len(word) > _LONGEST_WORD for word in words):
+            raise TestbedError(
+                f"{self._path}: is damaged (column {name} has more than {_MOST_WORDS} names, "
+                f"or one of more than {_LONGEST_WORD} characters)"
+            )
+        # As many texts as there are different ones, however long the longest is.
+        found: Words = np.asarray(words, np.object_)[column.indices.to_numpy(zero_copy_only=False)]
+        return found
 
     def _column(self, name: str) -> Any:
         try:

@@ -53,6 +53,10 @@ MOST_OUTCOMES: Final = 1_000_000
 _MOST_ENTRIES: Final = 2000
 """The most groups, values, quantities and counters of an outcome."""
 
+_MOST_ENTRIES_TOGETHER: Final = 100_000_000
+"""Of all outcomes in one column, such as the quantiles of all groups: about what fits into
+MOST_BYTES where each is another number."""
+
 _VERSION_KEY: Final = b"docsis-p4 outcomes"
 _DIGEST_KEY: Final = b"sha256"
 
@@ -227,12 +231,27 @@ def _decode(content: bytes) -> list[Outcome]:
     )
     if source.metadata.num_rows > MOST_OUTCOMES or size > MOST_BYTES:
         raise _Refused("has more content than outcomes can have")
+    # Entries of lists that are equal take no bytes: a file of a few KB can have a billion of them.
+    if _entries(source.metadata) > _MOST_ENTRIES_TOGETHER:
+        raise _Refused(f"has more than {_MOST_ENTRIES_TOGETHER} entries")
     # Arrow gets no threads and no Python object here. A thread of Arrow's that releases a Python
     # object while the interpreter ends aborts the process.
     rows = source.read(use_threads=False).to_pylist()
     if marks.get(_DIGEST_KEY) != _digest(rows):
         raise _Refused("is damaged: its content is not what was written")
     return [_outcome(row) for row in rows]
+
+
+def _entries(metadata: pq.FileMetaData) -> int:
+    """The number of entries of all lists, over all rows, of the column that has most of them."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    return max(
+        (
+            sum(group.column(place).num_values for group in groups)
+            for place in range(metadata.num_columns)
+        ),
+        default=0,
+    )
 
 
 def _digest(rows: Sequence[dict[str, Any]]) -> bytes:

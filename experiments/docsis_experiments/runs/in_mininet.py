@@ -76,7 +76,7 @@ def _outcome(unit: Unit, stage: Stage, what: str) -> Outcome:
         write_topology(topology, file)
         record = stage.measure(
             scenario, run, plan_for(scenario, topology), topology, file,
-            folder=folder, progress=_untold,
+            number=unit.seed, folder=folder, progress=_untold,
         )  # fmt: skip
     return of_record(
         record,

@@ -30,7 +30,8 @@ MOST_TRIES: Final = 3
 """How often a job is tried whose process ends before it does."""
 
 MOST_SECONDS: Final = 3600.0
-"""Time for a job; then its process is ended, as if it had been killed."""
+"""Time for a job where each has a processor; where several share one, each has as much more. Then
+its process is ended, and the job has failed: it would take as long again."""
 
 MOST_ORDER: Final = 8 << 20
 """Bytes that a process gets of a job."""
@@ -106,13 +107,14 @@ def do_all(jobs: Iterable[Job[T]], processes: int) -> Generator[Ended[T], None, 
         TestbedError: The number of processes is out of range, or none can be started.
     """
     check_jobs(processes)
+    seconds = MOST_SECONDS * max(1.0, processes / len(os.sched_getaffinity(0)))
     # One after the other: what another process gets of a job is not there for all at once.
     coming = (_Task(job) for job in jobs)
     with TemporaryDirectory(prefix="docsis-p4-pool-") as scratch:
         workers: list[_Worker[T]] = []
         try:
             for task in itertools.islice(coming, processes):
-                workers.append(_Worker(Path(scratch)))
+                workers.append(_Worker(Path(scratch), seconds))
                 workers[-1].start(task)
             while busy := [worker for worker in workers if worker.task is not None]:
                 wait([place for worker in busy for place in worker.places], timeout=1.0)
@@ -143,8 +145,9 @@ class _Task(Generic[T]):
 class _Worker(Generic[T]):
     """A process that does one job after the other; another takes its place when it dies."""
 
-    def __init__(self, scratch: Path) -> None:
+    def __init__(self, scratch: Path, seconds: float) -> None:
         self._scratch = scratch
+        self._seconds = seconds
         self._process: SpawnProcess | None = None
         self._connection: Connection | None = None
         self._until = 0.0
@@ -161,7 +164,7 @@ class _Worker(Generic[T]):
         """Has a job done."""
         task.tries += 1
         self.task = task
-        self._until = time.monotonic() + MOST_SECONDS
+        self._until = time.monotonic() + self._seconds
         try:
             if self._process is None:
                 self._spawn()
@@ -178,20 +181,21 @@ class _Worker(Generic[T]):
         assert self.task is not None
         task = self.task
         answer = self._answer()
-        if answer is None and self._alive():
+        alive = self._process is not None and self._process.is_alive()
+        late = alive and time.monotonic() >= self._until
+        if answer is None and alive and not late:
             return None
         self.task = None
         if answer is not None:
             return task, _understood(task.job, answer)
         self.end()
-        if task.tries < MOST_TRIES:
+        if late:
+            why = f"its process took more than {self._seconds:.0f} s"
+        elif task.tries < MOST_TRIES:
             return task, None
-        return task, Ended(
-            task.job.what,
-            task.job.words,
-            None,
-            f"its process was killed or took more than {MOST_SECONDS:g} s, {task.tries} times",
-        )
+        else:
+            why = f"its process was killed, {task.tries} times"
+        return task, Ended(task.job.what, task.job.words, None, why)
 
     def end(self) -> None:
         """Ends the process at once."""
@@ -223,10 +227,6 @@ class _Worker(Generic[T]):
         except (EOFError, OSError):
             self.end()
         return None
-
-    def _alive(self) -> bool:
-        alive = self._process is not None and self._process.is_alive()
-        return alive and time.monotonic() < self._until
 
 
 def _understood(job: Job[T], answer: bytes) -> Ended[T]:

@@ -83,6 +83,7 @@ class Stage(Protocol):
         topology: Topology,
         topology_file: Path,
         *,
+        number: int,
         folder: Path,
         progress: Progress,
     ) -> RunRecord:
@@ -94,6 +95,8 @@ class Stage(Protocol):
             plan: Times and traffic.
             topology: What to build.
             topology_file: The same as a file.
+            number: Which repetition of the run it is, or which seed; runs with the same number have
+                the same draws. A stage that has a seed already does without.
             folder: Gets the raw files; exists.
             progress: Told how far the run is.
 

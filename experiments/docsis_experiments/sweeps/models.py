@@ -91,15 +91,17 @@ class Axes(Model):
     @field_validator("managers")
     @classmethod
     def _labels(cls, value: tuple[Run, ...]) -> tuple[Run, ...]:
-        folders: dict[str, str] = {}
+        known: dict[tuple[str, str], str] = {}
         for index, run in enumerate(value):
-            if run.folder in folders:
-                raise KeyedError(
-                    f"{index}",
-                    f'"{folders[run.folder]}" and "{run.label}" cannot be told apart; give one of '
-                    "them as {label: ..., manager: ...}",
-                )
-            folders[run.folder] = run.label
+            # Folders are named by one, tables and comparisons by the other.
+            for told in (("folder", run.folder), ("name", run.name)):
+                if told in known:
+                    raise KeyedError(
+                        f"{index}",
+                        f'"{known[told]}" and "{run.label}" cannot be told apart; give one of '
+                        "them as {label: ..., manager: ...}",
+                    )
+                known[told] = run.label
         if not value:
             raise ValueError("is empty; name one at least")
         return value

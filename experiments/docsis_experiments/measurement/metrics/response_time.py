@@ -4,8 +4,9 @@
     response time = mean of (last byte received - sent), less propagation
 
 As `message-latency`, but for messages that were not complete by the end of the run: each of them
-counts as if it were complete then, which is the least that it can have taken. Where most responses
-come late, leaving them out would make a bad network look good (004, figure 9).
+counts as if it were complete at the end of the measured time, although completions are observed a
+little longer. Where most responses come late, leaving them out would make a bad network look good
+(004, figure 9).
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 
     timeouts / packets that never arrived
 
-Over the whole run, ramp-up included, as the sender counts them.
+Over the whole run, ramp-up included, as the sender counts them. It needs a record of every packet:
+of sampled ones most losses are not seen.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -85,7 +84,6 @@ class MininetStage:
         self._views = views
         self._commands = tuple(commands)
         self._state: RunState | None = None
-        self._runs: Counter[str] = Counter()
 
     @property
     def marks(self) -> Mapping[str, Any]:
@@ -160,16 +158,16 @@ class MininetStage:
         topology: Topology,
         topology_file: Path,
         *,
+        number: int,
         folder: Path,
         progress: Progress,
     ) -> RunRecord:
         """See `Stage`."""
-        # There is no seed in real time, so that each repetition of a run has its own starts.
-        self._runs[run.label] += 1
+        # Real time has no seed: the number draws when flows start and which frames links lose.
         return one_run.measure(
             scenario,
             run,
-            drawn(plan, self._runs[run.label]),
+            drawn(plan, number),
             topology,
             topology_file,
             target=self.target,
@@ -180,8 +178,7 @@ class MininetStage:
             recordings=self._recordings,
             views=self._views,
             commands=self._commands,
-            # For the same reason the links of each repetition lose other frames.
-            seed=self._runs[run.label],
+            seed=number,
         )
 
     @property

@@ -91,11 +91,12 @@ class VirtualStage:
         topology: Topology,
         topology_file: Path,
         *,
+        number: int,
         folder: Path,
         progress: Progress,
     ) -> RunRecord:
         """See `Stage`."""
-        del topology_file
+        del topology_file, number
         return one_run.measure(
             scenario,
             run,
