@@ -163,7 +163,7 @@ JOBS = 4
 # What has no clock gives way to the PTF suite and the end-to-end tests, which wait for each other.
 GIVES_WAY = $(if $(SIDE_BY_SIDE),nice -n 10)
 
-# Fits into 15 minutes, set-up included. What is left out is marked `long` with the reason
+# Is to fit into 15 minutes, set-up included. What is left out is marked `long` with the reason
 # beside it: a mark of pytest, a group of PTF, an ignored test in Rust.
 test: ## every test but those marked long
 	@$(MAKE) --no-print-directory every-part WITHOUT_LONG=yes

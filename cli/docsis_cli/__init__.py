@@ -11,7 +11,6 @@ import sys
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from docsis_cli import (
     accept,
@@ -35,6 +34,7 @@ from docsis_cli import (
 from docsis_cli import list as listing
 from docsis_cli.interruptible import Interruptible
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.terminal import terminal
 
 app = typer.Typer(
     name="docsis-p4",
@@ -110,7 +110,7 @@ def main() -> None:
     try:
         app()
     except TestbedError as error:
-        Console(stderr=True).print(
+        terminal(stderr=True).print(
             f"docsis-p4: {error}", style="bold red", markup=False, highlight=False, soft_wrap=True
         )
         sys.exit(error.exit_status)

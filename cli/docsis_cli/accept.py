@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
+
+from docsis_testbed.terminal import terminal
 
 if TYPE_CHECKING:
     from docsis_experiments.stages.stage import Stage
@@ -68,7 +69,7 @@ def closed_loop(
         cases.chosen(scenario or []),
         stages=Stages(mininet, VirtualStage),
         wanted=Wanted(mininet_runs, seeds),
-        console=Console(),
+        console=terminal(),
         results=results or closed_loop.FOLDER,
     )
 
@@ -109,7 +110,7 @@ def replay(
     """
     from docsis_experiments.acceptance import replay
 
-    console = Console()
+    console = terminal()
     if recording:
         replay.replay(recording, console=console)
     else:
@@ -159,6 +160,6 @@ def referee(
         recorded or data.RECORDED,
         virtual=VirtualStage,
         seeds=seeds,
-        console=Console(),
+        console=terminal(),
         results=results or job.FOLDER,
     )

@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from docsis_cli.completion import topologies
 from docsis_cli.options import DEFAULT_TOPOLOGY, TOPOLOGY, StageName, TierOption, load
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.terminal import terminal
 
 if TYPE_CHECKING:
     from docsis_control.topology.models import Topology
     from docsis_experiments.chaos.findings import Report
 
-_CONSOLE = Console()
+_CONSOLE = terminal()
 _SHOWN = 20
 """Findings that are printed on the terminal; the file has up to a thousand."""
 
@@ -30,7 +30,7 @@ def chaos(
     topology: Annotated[
         Path,
         typer.Argument(
-            metavar=f"[{TOPOLOGY}]",
+            metavar=TOPOLOGY,
             help="Topology: a file, or a name that docsis-p4 list shows. The default is "
             f"{DEFAULT_TOPOLOGY.stem}.",
             show_default=False,

@@ -7,17 +7,19 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-_CONSOLE = Console()
+from docsis_testbed.terminal import terminal
+
+_CONSOLE = terminal()
 
 
 def compare(
     results: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RESULT RESULT...",
-            help="Result folders of run, demo or sweep; the others are compared with the first.",
+            metavar="RESULT",
+            help="Two or more result folders of run, demo or sweep; the others are compared with "
+            "the first.",
         ),
     ],
 ) -> None:

@@ -36,7 +36,10 @@ def completion(
 
     It completes commands, options, names of what is shipped, and files.
 
-    For bash: docsis-p4 completion bash > ~/.local/share/bash-completion/completions/docsis-p4
+    For bash:
+
+    \b
+    docsis-p4 completion bash > ~/.local/share/bash-completion/completions/docsis-p4
     """
     # Typer does not declare that its modules pass these on.
     from typer.completion import get_completion_script  # type: ignore[attr-defined]

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-_CONSOLE = Console()
+from docsis_testbed.terminal import terminal
+
+_CONSOLE = terminal()
 
 
 def export(

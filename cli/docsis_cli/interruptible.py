@@ -6,10 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 import typer
-from rich.console import Console
 from typer.core import TyperGroup
 
 from docsis_testbed.interrupts import Terminated, raising_when_terminated
+from docsis_testbed.terminal import terminal
 
 
 class Interruptible(TyperGroup):
@@ -30,4 +30,4 @@ class Interruptible(TyperGroup):
 
 def _say(how: str) -> None:
     # The run ended everything that it had started before the interrupt came here.
-    Console(stderr=True).print(f"docsis-p4: {how}; nothing of it is left running", soft_wrap=True)
+    terminal(stderr=True).print(f"docsis-p4: {how}; nothing of it is left running", soft_wrap=True)

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.terminal import terminal
 
 if TYPE_CHECKING:
     from docsis_labs.grading.result import Result
@@ -25,7 +25,7 @@ app = typer.Typer(
     help="Start, run, check and grade exercises about queues.",
 )
 
-_CONSOLE = Console()
+_CONSOLE = terminal()
 
 _OWN_SECONDS = 60.0
 """Wall time for grading one's own files, on whatever machine."""
@@ -69,7 +69,7 @@ def start(
     folder: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[FOLDER]",
+            metavar="FOLDER",
             help="New folder for the copy. The default is named after the exercise, here.",
         ),
     ] = None,
@@ -141,7 +141,7 @@ def check(
 @app.command("grade")
 def graded(
     folders: Annotated[
-        list[Path], typer.Argument(metavar="FOLDER...", help="Folder of each submission.")
+        list[Path], typer.Argument(metavar="FOLDER", help="Folder of each submission.")
     ],
     number: Annotated[
         int | None,

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import TOPOLOGIES
+from docsis_testbed.terminal import terminal
 
 if TYPE_CHECKING:
     from docsis_experiments.experiment.shipped import Entry, Sort
 
-_CONSOLE = Console()
+_CONSOLE = terminal()
 
 _WIDTH: Final = 24
 """Width of the column of names: that of the longest name of a queue manager."""
@@ -27,7 +27,7 @@ def shipped(
     what: Annotated[
         str | None,
         typer.Argument(
-            metavar="[KIND]",
+            metavar="KIND",
             help="List only queue-managers, tiers, topologies, experiments, sweeps or populations.",
         ),
     ] = None,
@@ -35,8 +35,10 @@ def shipped(
         Path,
         typer.Option(
             "--folder",
+            metavar="FOLDER",
             help="Folder that has topologies, and tiers/, scenarios/, sweeps/ and populations/ "
-            "beside them.",
+            "beside them. The default is the project's.",
+            show_default=False,
         ),
     ] = TOPOLOGIES,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.terminal import terminal
 
 
 def figures(
@@ -30,7 +30,7 @@ def figures(
     """
     from docsis_experiments.figures import job
 
-    _, passed = job.run(frames=frames, trials=trials, seed=seed, console=Console())
+    _, passed = job.run(frames=frames, trials=trials, seed=seed, console=terminal())
     raise typer.Exit(0 if passed else 1)
 
 
@@ -94,7 +94,7 @@ def bench(
             raise TestbedError("--all measures everything; leave --soak, --json and --virtual out")
         from docsis_experiments.bench import everything as sitting
 
-        sitting.run(seconds, repetitions, output, Console())
+        sitting.run(seconds, repetitions, output, terminal())
         return
     if output is not None:
         raise TestbedError("--output has no place here: only --all writes a folder")
@@ -102,7 +102,7 @@ def bench(
         from docsis_experiments.stages.virtual import speed
         from docsis_experiments.stages.virtual.speed_cases import CASES
 
-        figures = speed.run(list(CASES), virtual, Console())
+        figures = speed.run(list(CASES), virtual, terminal())
         if json_file is not None:
             json_file.write_text(json.dumps(figures, indent=2) + "\n")
         return
@@ -110,17 +110,18 @@ def bench(
     from docsis_experiments.bench import soak as soaking
 
     if soak is not None:
-        soaking.run(soak, Console())
+        soaking.run(soak, terminal())
     else:
-        report.run(seconds, repetitions, json_file, Console())
+        report.run(seconds, repetitions, json_file, terminal())
 
 
 def ptf(
     tests: Annotated[
         list[str] | None,
         typer.Argument(
+            metavar="TEST",
             help="Run only these: tests (module.Class), modules, profiles (shaping) or requirements"
-            " (CF-1, CF). A ^ in front leaves them out."
+            " (CF-1, CF). A ^ in front leaves them out.",
         ),
     ] = None,
     target: Annotated[
@@ -177,7 +178,8 @@ def ptf(
         typer.Option(
             "--results",
             metavar="FOLDER",
-            help="Write results there instead of to results/ptf/TARGET.",
+            help="Write results there. The default is results/ptf/embedded, results/ptf/bmv2, or "
+            "results/ptf/target for HOST:PORT.",
         ),
     ] = None,
     show: Annotated[

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from docsis_cli.completion import populations
 from docsis_cli.options import StageName, is_virtual, named_or_file
@@ -21,11 +20,12 @@ from docsis_cli.playing import (
     player,
 )
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.terminal import terminal
 
 if TYPE_CHECKING:
     from docsis_experiments.populations.job import Place
 
-_CONSOLE = Console()
+_CONSOLE = terminal()
 
 
 def population(

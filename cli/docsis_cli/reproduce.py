@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from docsis_cli.options import StageName
 from docsis_cli.playing import (
@@ -21,11 +20,12 @@ from docsis_cli.playing import (
     on_cluster,
 )
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.terminal import terminal
 
 if TYPE_CHECKING:
     from docsis_experiments.reproduction.making import Player
 
-_CONSOLE = Console()
+_CONSOLE = terminal()
 
 
 class _Level(StrEnum):
@@ -40,7 +40,7 @@ def reproduce(
     rows: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[PAPER|ROW]...",
+            metavar="PAPER|ROW",
             help='Papers or rows, as "001" or "001-F5a". The default is the whole catalogue.',
         ),
     ] = None,

@@ -49,7 +49,7 @@ Reference = Annotated[
 Values = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[KEY=VALUE]...",
+        metavar="KEY=VALUE",
         help='As in a configuration file: traffic_priority=5, "peak_traffic_rate=25 Mbps", '
         "ip.protocol=udp; an empty value removes a key.",
     ),
@@ -183,7 +183,7 @@ def manage(
     values: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[KEY=VALUE]...",
+            metavar="KEY=VALUE",
             help="Parameters that differ from the preset's: target=5ms, flow_queues.queues=64, "
             'buffer="100 ms"; an empty value removes a key.',
         ),

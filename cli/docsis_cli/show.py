@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.terminal import terminal
 
 if TYPE_CHECKING:
     from docsis_control.status import Status
@@ -50,7 +51,9 @@ def show(
     context: typer.Context,
     modem: Annotated[
         list[str] | None,
-        typer.Option("--modem", "-m", help="Show only this modem, in detail; repeatable."),
+        typer.Option(
+            "--modem", "-m", metavar="NAME", help="Show only this modem, in detail; repeatable."
+        ),
     ] = None,
     watch: Watch = False,
     interval: Interval = 1.0,
@@ -81,7 +84,7 @@ def show(
 @app.command()
 def channel(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Only this one, with all of its flows.")
+        str | None, typer.Argument(metavar="NAME", help="Only this one, with all of its flows.")
     ] = None,
     watch: Watch = False,
     interval: Interval = 1.0,
@@ -129,7 +132,7 @@ def _put(
 
         view.watch(get, put, wait) if interval is not None else put(get())
         return
-    console = Console()
+    console = terminal()
     if interval is None:
         console.print(render(get()))
         return

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from docsis_cli.completion import sweeps
 from docsis_cli.options import named_or_file
@@ -21,8 +20,9 @@ from docsis_cli.playing import (
     player,
 )
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.terminal import terminal
 
-_CONSOLE = Console()
+_CONSOLE = terminal()
 
 
 def sweep(

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from docsis_cli import completion
 from docsis_cli import live as live_page
@@ -52,12 +51,13 @@ from docsis_control.queue_managers.names import Preset
 from docsis_testbed.captures import DEFAULT_MIB
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import RESULTS, TOPOLOGIES
+from docsis_testbed.terminal import terminal
 
 if TYPE_CHECKING:
     from docsis_experiments.experiment.loader import Loaded
     from docsis_testbed.own_commands import OwnCommand
 
-_CONSOLE = Console()
+_CONSOLE = terminal()
 _TWO_TIERS = TOPOLOGIES / "two-tiers.yaml"
 
 

@@ -30,7 +30,8 @@ class Options:
         shaper: Name of the way in which the traffic manager is configured (shapers.py); None:
             docsis.tm.v1, and for a BMv2 that the runner starts its Thrift server.
         timeout: Seconds that an expected event may take.
-        results: Folder for the logs and the verdicts; results/ptf/TARGET by default.
+        results: Folder for the logs and the verdicts; results/ptf/TARGET by default, and
+            results/ptf/target for HOST:PORT.
     """
 
     target: str = switches.EMBEDDED
