@@ -89,6 +89,8 @@ REFUSED: dict[str, tuple[Profile, str, str]] = {
         changed("docsis-1.1-004", map_minislots=4097), "map_time", "1 to 4096"),
     "half a frame": (
         changed("docsis-3.1", map_minislots=300), "map_time", "no whole number of frames"),
+    "MAPs that nobody keeps up with": (
+        changed("docsis-1.1-004", map_minislots=3), "map_time", "75 us; a MAP has to take at least"),
     "an Ack Time for what nobody heard": (
         changed("docsis-3.1", timing_ack_before_start=1_000_000),
         "timing.ack_before_start", "at least 1420 us"),

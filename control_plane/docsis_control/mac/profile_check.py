@@ -19,6 +19,8 @@ from docsis_control.mac.profile import (
 
 _MAX_FRAME: Final = 100_000_000
 """Nanoseconds of the longest frame of minislots."""
+_MIN_MAP: Final = 100_000
+"""Nanoseconds of the shortest MAP: whoever makes MAPs has to keep up with them."""
 _MAX_TIME: Final = 1_000_000_000
 """Nanoseconds of the longest of a channel's times."""
 _MAX_MAPS_AHEAD: Final = 64
@@ -68,6 +70,12 @@ def _check_clock(profile: Profile) -> None:
             "map_time",
             f"makes MAPs of {profile.map_minislots} minislots, which is no whole number of frames "
             f"of {clock.per_frame}",
+        )
+    if profile.map_length < _MIN_MAP:
+        raise KeyedError(
+            "map_time",
+            f"makes MAPs of {_time(profile.map_length)}; a MAP has to take at least "
+            f"{_time(_MIN_MAP)}; make it longer",
         )
 
 

@@ -6,6 +6,7 @@
 //! as gone from the queue. Whatever egress decides, the frame is not sent.
 
 use crate::device::{Device, Queued};
+use crate::egress::bound;
 use traffic_manager::{Destination, Segment, SegmentArrival, Slot};
 use v1model::trace::DropReason;
 use v1model::{EgressMetadata, InstanceType};
@@ -51,6 +52,7 @@ impl Device {
                     grants: None,
                 };
                 pipeline.egress(now, &metadata, &mut queued.packet, &mut self.out);
+                bound(&mut self.out);
             }
             self.packets.give(queued.packet);
             self.trace_drop(now, number, DropReason::Suppressed);

@@ -80,7 +80,7 @@ pub struct DeviceCounters {
     /// Dropped: its modem asked for it so often as a modem may, and the CMTS heard none of
     /// the requests.
     pub unheard: Traffic,
-    /// Dropped: longer than the switch can receive.
+    /// Dropped: longer than the switch can receive, or made so by the program.
     pub too_long: Traffic,
 }
 }
@@ -96,7 +96,10 @@ mod tests {
         let named = counters.named();
         assert!(named.iter().all(|(_, meaning, _)| !meaning.is_empty()));
         let (_, meaning, too_long) = named.iter().find(|c| c.0 == "too_long").unwrap();
-        assert_eq!(*meaning, "Dropped: longer than the switch can receive.");
+        assert_eq!(
+            *meaning,
+            "Dropped: longer than the switch can receive, or made so by the program."
+        );
         assert_eq!(too_long.bytes, 7);
     }
 }

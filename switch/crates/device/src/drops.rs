@@ -31,7 +31,8 @@ pub enum DropPlace {
     TooManyPasses,
     /// Too many packets waited to go through ingress again.
     IngressQueueFull,
-    /// It was longer than its queue's tokens ever allow.
+    /// It was longer than its queue's tokens ever allow, or the program made it longer than a device
+    /// takes.
     TooLong,
     /// Its modem asked for it too often, and was not heard.
     Unheard,

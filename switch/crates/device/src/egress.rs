@@ -7,7 +7,7 @@ use crate::drops::DropPlace;
 use crate::events::Event;
 use crate::output::Output;
 use crate::paths::make_clone;
-use traffic_manager::{Commit, Offer};
+use traffic_manager::{Commit, LONGEST_FRAME, Offer};
 use v1model::trace::{DropReason, TraceEvent};
 use v1model::{EgressFate, EgressMetadata, Grants, InstanceType};
 
@@ -28,6 +28,19 @@ pub(crate) enum Egressed {
     Gone,
     /// It is in [`Device::out`], to be sent, with a clone of it, if there is one.
     Passed(Option<Box<v1model::Packet>>),
+}
+
+/// The room of a buffer that has grown for frames of [`LONGEST_FRAME`], step by step.
+const MOST_ROOM: usize = 2 * LONGEST_FRAME;
+
+/// Cuts the buffer of a frame that egress has made: packets exchange theirs for it, and keep what
+/// they get. The frame may still be one byte too long, which shows that it is to be dropped.
+#[inline]
+pub(crate) fn bound(frame: &mut Vec<u8>) {
+    if frame.capacity() > MOST_ROOM {
+        frame.truncate(LONGEST_FRAME + 1);
+        frame.shrink_to(LONGEST_FRAME);
+    }
 }
 
 impl Device {
@@ -118,7 +131,9 @@ impl Device {
             return Some(0);
         }
         let far = u64::MAX;
-        let queues = self.tm.next_deadline().map(|at| at + self.skipped);
+        // What has no tokens before the end of time has no deadline: nobody waits for it.
+        let queues = self.tm.next_deadline();
+        let queues = queues.map(|at| at.saturating_add(self.skipped));
         // Long queues have left the caches where their heads are.
         if let Some(next) = self.tm.upcoming() {
             next.packet.fetch();
@@ -225,6 +240,7 @@ impl Device {
             let packet = &mut queued.packet;
             let outcome = pipeline.egress(now, &metadata, packet, &mut self.out);
             self.note = self.note.filter(|_| outcome.as_received);
+            bound(&mut self.out);
             if let Some(session) = outcome.clone {
                 copy = make_clone(
                     pipeline,
@@ -237,6 +253,11 @@ impl Device {
                 );
             }
             match outcome.fate {
+                EgressFate::Send | EgressFate::Recirculate if self.out.len() > LONGEST_FRAME => {
+                    self.drop_too_long(now);
+                    self.enqueue_clones(now, copy);
+                    return Egressed::Gone;
+                }
                 EgressFate::Send => {}
                 EgressFate::Drop => {
                     self.drops.note(DropPlace::Egress);
@@ -262,6 +283,19 @@ impl Device {
             }
         }
         Egressed::Passed(copy)
+    }
+
+    /// The program has made the offered frame longer than any that a device takes.
+    #[cold]
+    fn drop_too_long(&mut self, now: u64) {
+        if let Some(dropped) = self.tm.withdraw() {
+            let number = dropped.packet.trace_number();
+            self.counters
+                .too_long
+                .count(dropped.packet.received().len());
+            self.packets.give(dropped.packet);
+            self.trace_drop(now, number, DropReason::TooLong);
+        }
     }
 
     /// The offered frame, which egress has let pass, leaves or stays for want of tokens; then the
@@ -401,5 +435,28 @@ impl Device {
         }
         self.ports[index as usize].counters.sent.count(len);
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_keeps_no_more_room_than_frames_need() {
+        let mut frame = vec![7; 1 << 20];
+        bound(&mut frame);
+        assert_eq!(frame, [7; LONGEST_FRAME + 1], "it is still too long");
+        assert!(frame.capacity() <= MOST_ROOM);
+        // As after egress has cut a frame.
+        let mut frame = vec![7; 1 << 20];
+        frame.truncate(100);
+        bound(&mut frame);
+        assert_eq!(frame, [7; 100]);
+        assert!(frame.capacity() <= MOST_ROOM);
+        let mut frame = vec![7; LONGEST_FRAME];
+        let room = frame.capacity();
+        bound(&mut frame);
+        assert_eq!((frame.len(), frame.capacity()), (LONGEST_FRAME, room));
     }
 }

@@ -41,8 +41,8 @@ pub use paths::{AGAIN, MOST_PACKETS, MOST_PASSES};
 pub use pool::Pool;
 pub use taps::{TRACES, TraceId};
 pub use traffic_manager::{
-    AckSuppression, Backlog, ConfigError, Configuration, Framing, ModelKind, Notice as GrantNotice,
-    PacketQueueChange, PacketQueueConfig, PacketQueueState, PortConfig, PortState, QueueId,
-    RoundRobin, ServiceFlowConfig, ServiceFlowState, Traffic,
+    AckSuppression, Backlog, ConfigError, Configuration, Framing, LONGEST_FRAME, ModelKind,
+    Notice as GrantNotice, PacketQueueChange, PacketQueueConfig, PacketQueueState, PortConfig,
+    PortState, QueueId, RoundRobin, ServiceFlowConfig, ServiceFlowState, Traffic,
 };
 pub use v1model::trace::{RequestKind, TraceBurst, TraceSink};

@@ -4,14 +4,14 @@
 //! without root and in a time of their own, and so that a packet pays for no indirection.
 
 use crate::waker::Waker;
+/// The longest frame that is received as a whole.
+pub use device::LONGEST_FRAME;
 use std::fmt::Debug;
 use std::io;
 use std::ops::Range;
 
 /// The most frames that one call receives or sends.
 pub const BATCH: usize = 64;
-/// The longest frame that is received as a whole, bytes.
-pub const LONGEST_FRAME: usize = 16 * 1024;
 
 /// A port: an interface, or something that stands for one. No call waits.
 ///

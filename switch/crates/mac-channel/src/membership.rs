@@ -42,10 +42,8 @@ impl<I> Channel<I> {
                 return Err((Some(sid), Refusal(words)));
             }
         }
-        for flow in &set {
-            let taken = scheduler.admit(now, *flow);
-            taken.map_err(|refusal| (Some(flow.sid), refusal))?;
-        }
+        let taken = scheduler.admit_all(now, &set);
+        taken.map_err(|(sid, refusal)| (Some(sid), refusal))?;
         if let Some(capacity) = capacity {
             let taken = scheduler.set_capacity(capacity);
             taken.map_err(|refusal| (None, refusal))?;

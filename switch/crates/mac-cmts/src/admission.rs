@@ -30,7 +30,25 @@ impl Scheduler {
     /// A configuration that is wrong in itself, unsolicited grants or polls that could come outside
     /// of their jitter, or reserved rates beyond what the channel has.
     pub fn admit(&mut self, now: u64, config: FlowConfig) -> Result<(), Refusal> {
+        let admitted = self.admit_all(now, &[config]);
+        admitted.map_err(|(_, refusal)| refusal)
+    }
+
+    /// Takes several service flows, one after the other, as [`Self::admit`] does: whoever waits does so
+    /// for a bounded time.
+    ///
+    /// # Errors
+    /// The SID of the first that is not taken, and why. Those before it are.
+    pub fn admit_all(&mut self, now: u64, flows: &[FlowConfig]) -> Result<(), (Sid, Refusal)> {
         self.now = self.now.max(now);
+        self.steps_left = self.parameters.most_steps;
+        flows.iter().try_for_each(|flow| {
+            let admitted = self.admit_one(*flow);
+            admitted.map_err(|refusal| (flow.sid, refusal))
+        })
+    }
+
+    fn admit_one(&mut self, config: FlowConfig) -> Result<(), Refusal> {
         config.check(&self.profile)?;
         let known = self.flows.index(config.sid);
         let mut wanted = loads(
@@ -188,5 +206,64 @@ pub(crate) fn reserved_rate(config: &FlowConfig) -> u64 {
     match config.service {
         Service::Unsolicited { .. } | Service::UnsolicitedWithActivity { .. } => 0,
         _ => config.min_reserved_rate,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parameters::Parameters;
+    use crate::testing;
+    use mac_wire::{Periodic, Policy, Profile};
+
+    /// Polls about once in an hour. With another jitter each, they are of as many kinds.
+    fn polls(sid: u16, jitter: u64) -> FlowConfig {
+        FlowConfig {
+            service: Service::RealTimePolling(Periodic {
+                interval: 135_000 * 29_000_000,
+                jitter,
+            }),
+            policy: Policy::USUAL_REAL_TIME_POLLING,
+            ..testing::best_effort(sid)
+        }
+    }
+
+    fn scheduler(most_steps: u64) -> Scheduler {
+        let parameters = Parameters {
+            most_steps,
+            ..Parameters::default()
+        };
+        Scheduler::with_parameters(Profile::docsis_3_1(15), 1, 1, parameters).unwrap()
+    }
+
+    #[test]
+    fn polls_of_ever_more_kinds_are_refused_before_they_take_long() {
+        let kinds: Vec<_> = (1..=2000)
+            .map(|sid| polls(sid, 135_000 * u64::from(sid)))
+            .collect();
+        let (sid, refusal) = scheduler(1_000_000).admit_all(0, &kinds).unwrap_err();
+        let words = format!(
+            "whether the polls of SID {} fit the channel takes too long",
+            sid.0
+        );
+        assert!(refusal.0.starts_with(&words), "{refusal}");
+        // Another request may compute as much again.
+        let mut scheduler = scheduler(1_000_000);
+        let few = &kinds[..20];
+        for _ in 0..100 {
+            scheduler.admit_all(0, few).unwrap();
+            few.iter()
+                .for_each(|flow| assert!(scheduler.remove(0, flow.sid)));
+        }
+    }
+
+    #[test]
+    fn polls_of_one_kind_take_few_steps() {
+        let equal: Vec<_> = (1..=200).map(|sid| polls(sid, 2_700_000)).collect();
+        let most = Parameters::default().most_steps;
+        let mut scheduler = scheduler(most);
+        scheduler.admit_all(0, &equal).unwrap();
+        let taken = most - scheduler.steps_left;
+        assert!(taken < most / 20, "{taken}");
     }
 }

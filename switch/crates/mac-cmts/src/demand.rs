@@ -128,6 +128,9 @@ impl<'a> View<'a> {
         let (map, room) = (self.ground.map, self.ground.pieces);
         let mut busy = map;
         for _ in 0..MOST_ROUNDS {
+            if !self.ground.effort.spend(loads.len()) {
+                return false;
+            }
             let released = loads.iter().zip(&self.ahead);
             let pieces = released.fold(0_u64, |sum, (load, &ahead)| {
                 let count = u64::from(load.count);
@@ -167,6 +170,9 @@ impl<'a> View<'a> {
         let blocking = self.blocking(0);
         let mut length = 1_u64;
         for _ in 0..MOST_ROUNDS {
+            if !self.ground.effort.spend(loads.len()) {
+                return None;
+            }
             let maps = length
                 .checked_sub(self.next_map + 1)
                 .map_or(0, |more| 1 + more / self.ground.map);
@@ -214,6 +220,9 @@ impl<'a> View<'a> {
             }
             points.push((due, ground.contention, 0));
             due += ground.map;
+        }
+        if !ground.effort.spend(4 * points.len()) {
+            return None;
         }
         points.sort_unstable();
         Some(points)

@@ -3,10 +3,11 @@
 
 use mac_wire::Clock;
 
+use crate::effort::Effort;
 use crate::load::Load;
 
 /// The channel as the test sees it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Ground {
     pub(crate) clock: Clock,
     /// Minislots of a MAP.
@@ -17,6 +18,8 @@ pub(crate) struct Ground {
     pub(crate) contention: u64,
     /// Pieces that a MAP may have.
     pub(crate) pieces: u64,
+    /// What the test may still compute: beyond, it says that nothing holds.
+    pub(crate) effort: Effort,
 }
 
 /// Fractions of the channel are parts of this.

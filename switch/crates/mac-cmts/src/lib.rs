@@ -11,6 +11,7 @@ mod budget;
 mod contention;
 mod demand;
 mod draft;
+mod effort;
 mod flow;
 mod given;
 mod granting;

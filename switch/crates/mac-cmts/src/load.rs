@@ -2,6 +2,9 @@
 //! The periodic loads that follow from the configuration of a service flow: unsolicited grants,
 //! polls and proactive grants.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
 use mac_wire::{Clock, FlowConfig, Periodic, Profile, Service};
 
 use crate::parameters::Parameters;
@@ -50,6 +53,11 @@ impl Load {
         (clock.at_or_after(from).0, last.saturating_add(frame - 1))
     }
 
+    fn comes(&self) -> Comes {
+        let phase = self.t0 % self.interval.max(1);
+        (phase, self.interval, self.window, self.cost)
+    }
+
     /// The first interval whose first minislot is not before `minislot`.
     pub(crate) fn interval_from(&self, minislot: u64, clock: &Clock) -> u64 {
         let time = clock.start(mac_wire::Minislot(minislot));
@@ -61,32 +69,68 @@ impl Load {
     }
 }
 
-/// Loads for the test of admission, where those that always come together are one: of one kind and in
-/// one phase they are released and due at the same time, as several pieces of one load are.
+/// Loads of which this is equal come together, always: phase, interval, window and cost.
+type Comes = (u64, u64, u64, u32);
+
+/// The loads of a channel for the test of admission, where those that always come together are one:
+/// of one kind and in one phase they are released and due at the same time, as several pieces of one
+/// load are.
 #[derive(Debug, Clone, Default)]
+pub(crate) struct Kinds(BTreeMap<Comes, Load>);
+
+impl Kinds {
+    pub(crate) fn add(&mut self, load: &Load) {
+        let same = self.0.entry(load.comes());
+        let add = |same: &mut Load| same.count = same.count.saturating_add(load.count);
+        same.and_modify(add).or_insert(*load);
+    }
+
+    /// Takes away a load that was added.
+    pub(crate) fn remove(&mut self, load: &Load) {
+        if let Entry::Occupied(mut same) = self.0.entry(load.comes()) {
+            let left = same.get().count.saturating_sub(load.count);
+            same.get_mut().count = left;
+            if left == 0 {
+                same.remove();
+            }
+        }
+    }
+
+    pub(crate) fn together(&self) -> Together {
+        Together(self.0.values().copied().collect())
+    }
+}
+
+/// What [`Kinds`] has, for a test.
+#[derive(Debug, Clone)]
 pub(crate) struct Together(Vec<Load>);
 
 impl Together {
-    pub(crate) fn of(loads: impl Iterator<Item = Load>) -> Self {
-        let mut together = Self::default();
-        for load in loads {
-            together.add(load);
-        }
-        together
-    }
-
     /// Adds one load; [`Together::loads`] then has it last, with those that it comes with.
     pub(crate) fn add(&mut self, load: Load) {
-        let key = |load: &Load| {
-            let phase = load.t0 % load.interval.max(1);
-            (phase, load.interval, load.window, load.cost)
-        };
-        let same = self.0.iter().position(|one| key(one) == key(&load));
-        let before = same.map_or(0, |index| self.0.remove(index).count);
+        let before = self.take(&load).map_or(0, |same| same.count);
         self.0.push(Load {
             count: before.saturating_add(load.count),
             ..load
         });
+    }
+
+    /// Takes away one load that is there.
+    pub(crate) fn remove(&mut self, load: &Load) {
+        let left = self.take(load).map_or(0, |same| same.count);
+        let left = left.saturating_sub(load.count);
+        if left > 0 {
+            self.0.push(Load {
+                count: left,
+                ..*load
+            });
+        }
+    }
+
+    fn take(&mut self, load: &Load) -> Option<Load> {
+        let comes = load.comes();
+        let same = self.0.iter().position(|one| one.comes() == comes)?;
+        Some(self.0.swap_remove(same))
     }
 
     pub(crate) fn loads(&self) -> &[Load] {
@@ -276,6 +320,41 @@ mod tests {
         assert_eq!((fast.cost, fast.interval), (2, 135_000));
         // In its frame, anywhere: those of a frame start together.
         assert_eq!(fast.window, 234);
+    }
+
+    #[test]
+    fn loads_that_come_together_are_counted_and_go_one_by_one() {
+        let load = |number: u64| Load {
+            interval: 1_000_000 * (1 + number % 7),
+            t0: number % 14 * 1_000_000,
+            ..proactive(0)
+        };
+        let loads: Vec<Load> = (0..140).map(load).collect();
+        let mut kinds = Kinds::default();
+        loads.iter().for_each(|load| kinds.add(load));
+        let counted = |together: &Together| {
+            let mut counted: Vec<_> = together
+                .loads()
+                .iter()
+                .map(|one| (one.comes(), one.count))
+                .collect();
+            counted.sort_unstable();
+            counted
+        };
+        let pieces: u32 = kinds.together().loads().iter().map(|one| one.count).sum();
+        assert_eq!(pieces, 140);
+        assert!(kinds.together().loads().len() <= 14);
+        // One by one in a test, in another order, with some that go.
+        let mut together = Kinds::default().together();
+        loads.iter().rev().for_each(|load| together.add(*load));
+        assert_eq!(counted(&together), counted(&kinds.together()));
+        for load in &loads[..100] {
+            kinds.remove(load);
+            together.remove(load);
+        }
+        assert_eq!(counted(&together), counted(&kinds.together()));
+        loads[100..].iter().for_each(|load| kinds.remove(load));
+        assert!(kinds.together().loads().is_empty());
     }
 
     #[test]

@@ -39,6 +39,10 @@ pub struct Parameters {
     pub unfit_maps: u16,
     /// Share of the channel that unsolicited grants, polls and reserved rates may take, percent.
     pub most_reserved_percent: u32,
+    /// What the test of admission may compute for all service flows that are admitted at once, steps of
+    /// about 10 ns: whoever runs the channel waits for it. 4,096 polls of different intervals take 150
+    /// million.
+    pub most_steps: u64,
 }
 
 impl Default for Parameters {
@@ -58,6 +62,7 @@ impl Default for Parameters {
             rescue_maps: 16,
             unfit_maps: 64,
             most_reserved_percent: 90,
+            most_steps: 200_000_000,
         }
     }
 }

@@ -11,7 +11,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use mac_wire::Clock;
 
-use crate::load::Load;
+use crate::load::{Kinds, Load, Together};
 
 /// A load's place in the table.
 pub(crate) type Slot = u32;
@@ -74,6 +74,8 @@ const MOST_PIECES: usize = 108;
 pub(crate) struct Timers {
     streams: Vec<Option<Stream>>,
     unused: Vec<Slot>,
+    /// All of them, for the test of admission: it would take long to put them together each time.
+    kinds: Kinds,
     generations: u64,
     /// The next interval of each running load: its first minislot, load, generation, interval.
     next: BinaryHeap<Reverse<(u64, Slot, u64, u64)>>,
@@ -101,6 +103,7 @@ impl Timers {
             generation: 0,
             running: false,
         };
+        self.kinds.add(&load);
         let slot = match self.unused.pop() {
             Some(slot) => {
                 self.streams[slot as usize] = Some(stream);
@@ -119,7 +122,9 @@ impl Timers {
 
     /// Removes a load; what is due of it is forgotten.
     pub(crate) fn remove(&mut self, slot: Slot) {
-        self.streams[slot as usize] = None;
+        if let Some(stream) = self.streams[slot as usize].take() {
+            self.kinds.remove(&stream.load);
+        }
         self.unused.push(slot);
     }
 
@@ -137,6 +142,16 @@ impl Timers {
             .map(|stream| stream.load)
     }
 
+    /// The same for the test of admission.
+    pub(crate) fn together_without(&self, flow: Option<u32>) -> Together {
+        let mut together = self.kinds.together();
+        let streams = self.streams.iter().flatten();
+        for stream in streams.filter(|stream| Some(stream.flow) == flow) {
+            together.remove(&stream.load);
+        }
+        together
+    }
+
     /// Lets a load run from a minislot on, in the phase that it always had.
     pub(crate) fn run(&mut self, slot: Slot, from: u64, clock: &Clock) {
         let Some(Some(stream)) = self.streams.get_mut(slot as usize) else {
@@ -152,6 +167,19 @@ impl Timers {
         let (first, _) = stream.load.starts(interval, clock);
         self.next
             .push(Reverse((first, slot, stream.generation, interval)));
+        self.forget_stale();
+    }
+
+    /// Loads that have gone leave an interval each, which may be due in an hour. They are thrown out
+    /// before they are more than the others. What is due and waits needs no such care: every MAP
+    /// looks at all of it.
+    fn forget_stale(&mut self) {
+        if self.next.len() <= 64 + 2 * self.streams.len() {
+            return;
+        }
+        let mut next = std::mem::take(&mut self.next).into_vec();
+        next.retain(|&Reverse((_, slot, generation, _))| self.current(slot, generation).is_some());
+        self.next = BinaryHeap::from(next);
     }
 
     /// Stops a load.
@@ -266,5 +294,60 @@ impl Timers {
         }
         self.ready.extend(self.waiting.drain(..).map(Reverse));
         offer.end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::Kind;
+
+    const CLOCK: Clock = Clock {
+        per_frame: 1,
+        frame_ps: 25_000_000,
+    };
+
+    fn poll(interval: u64) -> Load {
+        Load {
+            kind: Kind::Poll,
+            interval,
+            jitter: 0,
+            cost: 1,
+            count: 1,
+            window: 0,
+            t0: 0,
+        }
+    }
+
+    #[test]
+    fn loads_that_go_leave_nothing_for_an_hour() {
+        const HOUR: u64 = 3_600_000_000_000;
+        let mut timers = Timers::default();
+        let kept = timers.add(0, poll(1_000_000), 0, true, &CLOCK);
+        for _ in 0..1000 {
+            let slot = timers.add(1, poll(HOUR), 1, true, &CLOCK);
+            timers.stop(kept);
+            timers.run(kept, 0, &CLOCK);
+            timers.remove(slot);
+        }
+        assert!(timers.next.len() <= 64 + 2 * 2, "{}", timers.next.len());
+        let pieces = |flow| -> u32 {
+            let together = timers.together_without(flow);
+            together.loads().iter().map(|load| load.count).sum()
+        };
+        assert_eq!((pieces(None), pieces(Some(0)), pieces(Some(1))), (1, 0, 1));
+        // What has not gone is where it was.
+        let offer = Offer {
+            from: 0,
+            limit: 80,
+            end: 80,
+            contention: 0,
+            pieces: 80,
+            stretch_to: 0,
+        };
+        let mut placed = Vec::new();
+        timers.place(offer, &CLOCK, &mut placed);
+        let places: Vec<_> = placed.iter().map(|one| (one.slot, one.first)).collect();
+        assert_eq!(places, [(kept, 0), (kept, 40)]);
     }
 }

@@ -4,9 +4,10 @@
 use mac_wire::{Capacity, FlowConfig, Minislot};
 
 use crate::admission::{FRAME, reserved_rate};
+use crate::effort::Effort;
 use crate::flow::FlowIndex;
 use crate::ground::{Ground, WHOLE};
-use crate::load::{Kind, Load, Together};
+use crate::load::{Kind, Load};
 use crate::refusal::{Refusal, refuse};
 use crate::scheduler::{PIECES, Scheduler};
 
@@ -20,6 +21,7 @@ impl Scheduler {
             maintenance: profile.maintenance_minislots.into(),
             contention: profile.contention_minislots.into(),
             pieces: PIECES as u64,
+            effort: Effort::new(self.steps_left),
         }
     }
 
@@ -110,6 +112,9 @@ impl Scheduler {
     /// size.
     fn reserved_share(&self, config: &FlowConfig) -> u128 {
         let rate = reserved_rate(config);
+        if rate == 0 {
+            return 0;
+        }
         let frame = match config.assumed_packet_size {
             0 => FRAME,
             size => size,
@@ -126,7 +131,7 @@ impl Scheduler {
 
     /// Finds a time for each load such that all loads keep their windows.
     pub(crate) fn place_loads(
-        &self,
+        &mut self,
         config: &FlowConfig,
         known: Option<FlowIndex>,
         wanted: &mut [Load],
@@ -136,7 +141,7 @@ impl Scheduler {
         }
         let ground = self.ground();
         let others = self.timers.loads_without(known).count() as u64;
-        let mut all = Together::of(self.timers.loads_without(known));
+        let mut all = self.timers.together_without(known);
         for (others, load) in (others..).zip(wanted) {
             let found = self.candidates(load, others, all.loads().len()).any(|t0| {
                 load.t0 = t0;
@@ -148,12 +153,22 @@ impl Scheduler {
                 }
                 holds
             });
+            self.steps_left = ground.effort.left();
             if !found {
                 let what = match load.kind {
                     Kind::Grant => "unsolicited grants",
                     Kind::Poll => "polls",
                     Kind::Proactive => "proactive grants",
                 };
+                if self.steps_left == 0 {
+                    return Err(refuse!(
+                        "whether the {what} of SID {} fit the channel takes too long to find out, as \
+                         its grants and polls are of {} kinds; give flows equal intervals and jitters, \
+                         or admit fewer at once",
+                        config.sid.0,
+                        all.loads().len()
+                    ));
+                }
                 return Err(refuse!(
                     "the {what} of SID {}, {} of {} minislots every {} ns, do not fit the channel \
                      within their jitter of {} ns; give them more jitter, a longer interval, or other \

@@ -26,7 +26,10 @@ use crate::load::Load;
 impl Ground {
     /// Whether all loads, at the times that they have, come in time whatever else happens.
     pub(crate) fn holds(&self, loads: &[Load]) -> bool {
-        let holds = |anchor, from| View::new(self, anchor, from, loads).holds(loads);
+        let holds = |anchor: Option<&Load>, from| {
+            self.effort.spend(steps(anchor, loads))
+                && View::new(self, anchor, from, loads).holds(loads)
+        };
         // What holds in whichever phases needs no look at them. The last load is the new one.
         holds(None, From::Release)
             || loads.iter().rev().all(|load| {
@@ -36,9 +39,16 @@ impl Ground {
     }
 }
 
+/// What a view takes. A common divisor of intervals takes longest.
+fn steps(anchor: Option<&Load>, loads: &[Load]) -> usize {
+    let other = |load: &&Load| anchor.is_some_and(|anchor| anchor.interval != load.interval);
+    4 * loads.len() + 12 * loads.iter().filter(other).count()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::effort::Effort;
     use crate::load::Kind;
     use mac_wire::Clock;
 
@@ -53,6 +63,7 @@ mod tests {
             maintenance: 3,
             contention: 12,
             pieces: 80,
+            effort: Effort::new(u64::MAX),
         }
     }
 
@@ -123,7 +134,9 @@ mod tests {
                     ..call(place * 40 + late * 800, 40)
                 })
                 .collect();
-            let together = crate::load::Together::of(loads.iter().copied());
+            let mut kinds = crate::load::Kinds::default();
+            loads.iter().for_each(|load| kinds.add(load));
+            let together = kinds.together();
             proptest::prop_assert!(together.loads().len() <= loads.len());
             proptest::prop_assert_eq!(ground().holds(&loads), ground().holds(together.loads()));
         }

@@ -77,6 +77,8 @@ pub struct Scheduler {
     /// Where the next one starts.
     pub(crate) next: u64,
     pub(crate) now: u64,
+    /// What admission may still compute.
+    pub(crate) steps_left: u64,
     /// Minislots that the MAP may still grant on request.
     pub(crate) grantable: u64,
     /// Minislots that all MAPs before it granted.
@@ -150,6 +152,7 @@ impl Scheduler {
             previous,
             next: start,
             now: 0,
+            steps_left: parameters.most_steps,
             grantable: 0,
             granted_before: 0,
             promised: 0,

@@ -9,6 +9,9 @@ use crate::request::Amount;
 
 /// Longest frame, picoseconds: 100 ms.
 const MAX_FRAME_PS: u64 = 100_000_000_000;
+/// Shortest MAP, nanoseconds: whoever makes MAPs has to keep up with them. Real ones take 1 to 10 ms,
+/// and a MAP of one frame of docsis-ns3 takes 135 us.
+const LEAST_MAP: u64 = 100_000;
 /// Longest of a channel's times, nanoseconds.
 const MAX_TIME: u64 = 1_000_000_000;
 /// Most MAPs that are made before the first of them starts.
@@ -31,7 +34,7 @@ impl Profile {
     /// The first thing that cannot be, in one sentence that begins with its key: sizes of 0 and values
     /// beyond their bounds, more than 4096 minislots a MAP, contention that fills the MAP, a backoff
     /// start above the end, a MAP that is shorter than its lead time, an Ack Time that covers what
-    /// nobody has heard yet, a longest frame that no grant can carry.
+    /// nobody has heard yet, a longest frame that no grant can carry, a MAP that is too short to be made in time.
     pub fn check(&self) -> Result<(), Refused> {
         self.check_clock()?;
         self.check_phy()?;
@@ -53,6 +56,16 @@ impl Profile {
                 format!(
                     "is {}, which is not a whole number of frames of {}.",
                     self.map_minislots, clock.per_frame
+                ),
+            ));
+        }
+        let length = self.map_length();
+        if length < LEAST_MAP {
+            return Err(Refused::new(
+                "map_minislots",
+                format!(
+                    "makes MAPs of {length} ns; a MAP has to take at least {LEAST_MAP} ns; make it \
+                     longer."
                 ),
             ));
         }

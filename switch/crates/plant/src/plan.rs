@@ -9,11 +9,15 @@ use mac_wire::{Capacity, FlowConfig, Sid};
 
 use crate::channel::Upstream;
 use crate::configuration::{
-    ChannelConfig, Configuration, FlowPlace, GrantedPort, MOST_MAP_BYTES, Refused,
+    ChannelConfig, Configuration, FlowPlace, GrantedPort, MOST_MAP_BYTES, MOST_MAPS_A_SECOND,
+    Refused,
 };
 use crate::members::{Member, Members};
 use crate::node::{End, Node};
 use crate::run::Plant;
+
+/// Nanoseconds.
+const SECOND: u64 = 1_000_000_000;
 
 /// What of a request is to be done to one channel.
 #[derive(Default)]
@@ -67,6 +71,7 @@ impl Plant {
                 .map(|one| (&*one.name, one)),
         );
         after.extend(new.iter().map(|one| (&*one.name, one)));
+        check_maps(&after)?;
         let granted = self.granted_after(nodes, request.granted, complete)?;
         let mut changes: BTreeMap<u8, Change> = BTreeMap::new();
         for (name, sid) in &request.removed {
@@ -354,6 +359,23 @@ impl Plant {
         }
         Ok(())
     }
+}
+
+/// Refuses channels that together make more MAPs than a thread keeps up with.
+fn check_maps(after: &After<'_>) -> Result<(), Refused> {
+    let each = after.values().map(|one| {
+        let length = one.channel.profile().map_length();
+        SECOND.div_ceil(length.max(1))
+    });
+    let maps: u64 = each.sum();
+    if maps <= MOST_MAPS_A_SECOND {
+        return Ok(());
+    }
+    Err(Refused::Precondition(format!(
+        "the {} channels would make {maps} MAPs a second, where {MOST_MAPS_A_SECOND} are the most; \
+         make MAPs longer, or channels fewer",
+        after.len()
+    )))
 }
 
 fn channel_of<'a>(after: &After<'a>, name: &str) -> Result<&'a Upstream, Refused> {

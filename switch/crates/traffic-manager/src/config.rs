@@ -171,6 +171,7 @@ impl PortConfig {
             ));
         }
         self.framing.check(&place)?;
+        self.framing.check_rate(&place, self.rate)?;
         if self.loop_back && !(1..=MAX_LOOP_PORT).contains(&self.port) {
             return Err(ConfigError::invalid(
                 place,

@@ -5,6 +5,7 @@
 //! channel are broken into 188 byte MPEG frames each with 4 bytes of header and trailer".
 
 use crate::error::ConfigError;
+use crate::limits::{LONGEST_FRAME, MOST_FRAME_SECONDS};
 use std::fmt;
 
 /// Longest packet, bytes.
@@ -53,6 +54,29 @@ impl Framing {
         Ok(())
     }
 
+    /// Packets that carry hardly anything make a frame very long.
+    pub(crate) fn check_rate(
+        &self,
+        place: &dyn fmt::Display,
+        rate: u64,
+    ) -> Result<(), ConfigError> {
+        let line_bytes = self.line_bytes(LONGEST_FRAME as u64);
+        if self.packet == 0
+            || rate == 0
+            || line_bytes * 8 <= rate.saturating_mul(MOST_FRAME_SECONDS)
+        {
+            return Ok(());
+        }
+        Err(ConfigError::invalid(
+            place,
+            format!(
+                "framing makes {line_bytes} bytes of a frame of {LONGEST_FRAME}, which at a rate of \
+                 {rate} bit/s take more than {MOST_FRAME_SECONDS} s; make the rate higher, or the \
+                 headers shorter"
+            ),
+        ))
+    }
+
     /// Bytes on the line of a frame of so many.
     #[inline]
     #[must_use]
@@ -97,6 +121,27 @@ mod tests {
         assert_eq!(own.line_bytes(1518), 9 * 188);
         let pointer = Framing { header: 5, ..own };
         assert_eq!(pointer.line_bytes(184 - 6), 2 * 188);
+    }
+
+    #[test]
+    fn a_frame_that_takes_more_than_an_hour_is_refused() {
+        let dense = Framing {
+            packet: MAX_PACKET,
+            header: MAX_PACKET - 1,
+            frame_header: MAX_PACKET,
+            own_packets: true,
+        };
+        let refused = dense.check_rate(&"port 1", 1).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "port 1: framing makes 5368561665 bytes of a frame of 16384, which at a rate of 1 bit/s \
+             take more than 3600 s; make the rate higher, or the headers shorter"
+        );
+        assert!(dense.check_rate(&"port 1", 12_000_000).is_ok());
+        assert!(dense.check_rate(&"port 1", 0).is_ok(), "no rate");
+        // Paper 004's frames, and no packets at all.
+        assert!(MPEG.check_rate(&"port 1", 1000).is_ok());
+        assert!(Framing::default().check_rate(&"port 1", 1).is_ok());
     }
 
     #[test]

@@ -5,6 +5,10 @@
 /// much memory. No frame on a wire is as short. (In queues frames are at least 64 bytes long.)
 pub(crate) const LEAST_FRAME: u64 = 32;
 
+/// The longest frame that a device receives as a whole, or makes, bytes.
+pub const LONGEST_FRAME: usize = 16 * 1024;
+/// What the longest frame may take in packets of a fixed length ([`crate::Framing`]), seconds.
+pub(crate) const MOST_FRAME_SECONDS: u64 = 3600;
 /// Depth of the peak bucket in bytes: the longest VLAN-tagged Ethernet frame
 /// with FCS, as in the second inequality of DOCSIS rate shaping.
 pub const PEAK_BURST: u64 = 1522;

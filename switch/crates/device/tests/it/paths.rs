@@ -2,8 +2,11 @@
 //! The ways of packets through a device: clones, copies, further passes, frames
 //! of any length. With explicit time.
 
+use crate::balance::balance;
 use crate::common::{CPU, Recorder, Way, device};
-use device::{AGAIN, Configuration, Device, DeviceConfig, MOST_PASSES, PortConfig};
+use device::{
+    AGAIN, Configuration, Device, DeviceConfig, DropPlace, LONGEST_FRAME, MOST_PASSES, PortConfig,
+};
 use proptest::prelude::*;
 use traffic_manager::{ModelKind, PacketQueueChange};
 
@@ -108,6 +111,45 @@ fn a_packet_grows_with_each_pass_through_egress() {
     assert!(send(&mut device, way).is_empty());
     assert_eq!(device.counters().recirculated.bytes, 32 + 28);
     assert_eq!(device.counters().no_such_port.bytes, 32 + 28);
+}
+
+/// A program may make a frame longer with each pass: what is longer than the switch can receive is
+/// dropped, with its buffer.
+#[test]
+fn a_frame_that_egress_makes_too_long_is_dropped() {
+    for egress in [GROW, GROW | RECIRCULATE, GROW | EGRESS_CLONE] {
+        let mut device = device(DeviceConfig::default());
+        let mut out = Recorder::default();
+        let way = Way {
+            egress,
+            left: 1,
+            port: 2,
+            session: 3,
+            ..Way::default()
+        };
+        let longest = |payload| way.frame(payload - way.frame(0).len());
+        device.receive(0, 1, &longest(LONGEST_FRAME));
+        device.poll(0, &mut out);
+        assert!(out.sent.is_empty(), "{egress}");
+        let counters = device.counters();
+        assert_eq!(counters.too_long.frames, 1, "{egress}");
+        assert_eq!(counters.too_long.bytes, LONGEST_FRAME as u64);
+        assert_eq!(counters.recirculated.frames, 0);
+        assert_eq!(device.drops().at(DropPlace::TooLong), 1);
+        let (arrived, gone) = balance(&device, 0);
+        assert_eq!(arrived, gone, "{egress}");
+        assert!(device.is_empty());
+    }
+    // What egress leaves alone passes.
+    let mut device = device(DeviceConfig::default());
+    let mut out = Recorder::default();
+    let way = Way {
+        port: 2,
+        ..Way::default()
+    };
+    device.receive(0, 1, &way.frame(LONGEST_FRAME - way.frame(0).len()));
+    device.poll(0, &mut out);
+    assert_eq!(out.sent[0].1.len(), LONGEST_FRAME);
 }
 
 /// While one packet goes round for ever, others pass between its passes.

@@ -261,3 +261,31 @@ fn a_frame_that_waited_longer_than_the_bound_comes_when_time_has_jumped_to() {
     assert_eq!(out.0[0].0, 80 * MS + 700_001);
     assert_eq!(device.lateness().jumped(), 50 * MS);
 }
+
+/// A link's own messages may occupy a port for longer than time goes on.
+#[test]
+fn a_departure_that_never_comes_is_no_deadline() {
+    let mut device = device();
+    let slow = Configuration {
+        ports: vec![PortConfig {
+            port: 2,
+            rate: 1,
+            ..Default::default()
+        }],
+        ..Default::default()
+    };
+    device.configure(0, &slow).unwrap();
+    device.occupy(0, 2, 1 << 40);
+    device.jump(BOUND, BOUND);
+    let arrival = Arrival {
+        at: BOUND,
+        port: 1,
+        queue: 0,
+        len: 100,
+        drop: false,
+    };
+    device.receive(BOUND, arrival.port, &arrival.frame(0));
+    assert_eq!(device.next_deadline(), None);
+    device.poll(u64::MAX / 2, &mut Wires::default());
+    assert!(!device.is_empty());
+}

@@ -160,6 +160,29 @@ fn a_map_that_is_shorter_than_its_lead_time_is_refused() {
 }
 
 #[test]
+fn a_map_that_nobody_could_keep_up_with_is_refused() {
+    assert_eq!(
+        refused(Profile::docsis_3_1(15), |profile| {
+            profile.clock.per_frame = 1;
+            profile.clock.frame_ps = 1000;
+            profile.map_minislots = 1;
+            profile.contention_minislots = 0;
+            profile.maintenance_minislots = 0;
+        }),
+        "map_minislots makes MAPs of 1 ns; a MAP has to take at least 100000 ns; make it longer."
+    );
+    let map = |minislots| {
+        let mut profile = Profile::docsis_3_0();
+        profile.map_minislots = minislots;
+        profile.contention_minislots = 0;
+        profile.check().err().map(|refused| refused.key)
+    };
+    // Minislots of 12.5 us.
+    assert_eq!(map(7), Some("map_minislots"));
+    assert_eq!(map(8), None);
+}
+
+#[test]
 fn ack_time_does_not_cover_what_nobody_has_heard() {
     for name in Profile::NAMES {
         let key = refused_key(Profile::named(name).unwrap(), |profile| {

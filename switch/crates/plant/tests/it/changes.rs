@@ -244,3 +244,39 @@ proptest! {
         prop_assert_eq!(accounted, u64::from(sent));
     }
 }
+
+#[test]
+fn channels_make_no_more_maps_than_a_thread_keeps_up_with() {
+    let channels = |count: u8, frames| {
+        let profile = Profile::docsis_3_1(frames);
+        let named = move |number: u8| channel(&format!("us{number}"), number, profile.clone());
+        Configuration {
+            channels: (1..=count).map(named).collect(),
+            ..Configuration::default()
+        }
+    };
+    // MAPs of 135 us: 7,408 a second each.
+    let mut world = World::new(1);
+    world
+        .plant
+        .configure(&mut world.nodes, 0, channels(20, 1))
+        .unwrap();
+    let refused = world
+        .plant
+        .configure(&mut world.nodes, 0, channels(21, 1))
+        .unwrap_err();
+    assert_eq!(
+        refused,
+        Refused::Precondition(
+            "the 21 channels would make 155568 MAPs a second, where 150000 are the most; make MAPs \
+             longer, or channels fewer"
+                .into()
+        )
+    );
+    // As many channels as there can be, with MAPs of 2 ms.
+    let mut world = World::new(1);
+    world
+        .plant
+        .configure(&mut world.nodes, 0, channels(255, 15))
+        .unwrap();
+}
