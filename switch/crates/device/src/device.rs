@@ -363,7 +363,7 @@ impl Device {
         }
         let now = self.advance(now);
         let packets = self.flush(now);
-        let digests = Digests::new(pipeline.program().digests().len());
+        let digests = Digests::after(&self.digests, pipeline.program().digests().len());
         self.idle_check = 0;
         Replaced {
             pipeline: self.pipeline.replace(pipeline),

@@ -23,7 +23,7 @@ pub struct DigestConfig {
 pub struct DigestList {
     /// Which digest of the program.
     pub digest: DigestId,
-    /// Number of the list; the device counts them for each digest.
+    /// Number of the list. No other list of the device has it, whatever programs it runs.
     pub list_id: u64,
     /// When the list was sent, nanoseconds of the device's clock.
     pub timestamp_ns: u64,
@@ -76,8 +76,6 @@ struct Learner {
     config: DigestConfig,
     /// Bytes of one digest.
     sample: usize,
-    /// The next list's number.
-    list_id: u64,
     /// The list that is being filled, and since when.
     samples: Vec<Vec<u128>>,
     began: u64,
@@ -120,20 +118,21 @@ impl Learner {
         }
     }
 
-    /// The list that is being filled, to be sent.
-    fn close(&mut self, now: u64, digest: DigestId) -> DigestList {
+    /// The list that is being filled, to be sent. `lists` is the number of the last one of any
+    /// digest.
+    fn close(&mut self, now: u64, digest: DigestId, lists: &mut u64) -> DigestList {
         let samples = std::mem::take(&mut self.samples);
-        self.list_id += 1;
+        *lists += 1;
         if self.config.ack_timeout_ns > 0 {
             self.sent.push_back(Sent {
-                list_id: self.list_id,
+                list_id: *lists,
                 at: now,
                 samples: samples.clone(),
             });
         }
         DigestList {
             digest,
-            list_id: self.list_id,
+            list_id: *lists,
             timestamp_ns: now,
             samples,
         }
@@ -153,6 +152,9 @@ pub struct Forgotten {
 pub(crate) struct Digests {
     learners: Vec<Option<Learner>>,
     ready: VecDeque<DigestList>,
+    /// The number of the last list, of this program or an earlier one of the device. So an
+    /// acknowledgement that comes late is for none of this program's lists.
+    lists: u64,
     /// When [`Digests::pop`] has something to do.
     next: Option<u64>,
     /// The fields of the digest in hand.
@@ -160,10 +162,11 @@ pub(crate) struct Digests {
 }
 
 impl Digests {
-    /// `kinds` of digests, all off.
-    pub fn new(kinds: usize) -> Self {
+    /// `kinds` of digests, all off, of a program that runs after another one.
+    pub fn after(before: &Self, kinds: usize) -> Self {
         Self {
             learners: (0..kinds).map(|_| None).collect(),
+            lists: before.lists,
             ..Self::default()
         }
     }
@@ -258,7 +261,7 @@ impl Digests {
         }
         learner.samples.push(self.values.clone());
         if learner.samples.len() >= learner.limit() || learner.config.max_timeout_ns == 0 {
-            let list = learner.close(now, digest);
+            let list = learner.close(now, digest, &mut self.lists);
             self.ready.push_back(list);
         }
         self.schedule();
@@ -282,7 +285,7 @@ impl Digests {
             let due = learner.began.saturating_add(learner.config.max_timeout_ns);
             let full = learner.samples.len() >= learner.limit();
             if !learner.samples.is_empty() && (full || due <= now) {
-                let list = learner.close(now, DigestId(id as u32));
+                let list = learner.close(now, DigestId(id as u32), &mut self.lists);
                 self.ready.push_back(list);
             }
         }

@@ -3,7 +3,7 @@
 
 use crate::digest::DigestList;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TryRecvError;
 use v1model::{ActionCall, EntryAction, TableEntry, TableId};
@@ -53,41 +53,64 @@ fn entry_bytes(entry: &TableEntry) -> usize {
     size_of::<(TableId, TableEntry)>() + key + action + entry.options.metadata.len()
 }
 
-/// What a device tells the controller, in order.
+/// Tells the events of one pipeline from those of another one that the device ran before or after
+/// it. The first is the default.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Generation(u64);
+
+/// The generation of the events that a device sends now.
+#[derive(Debug, Clone, Default)]
+pub struct Generations(Arc<AtomicU64>);
+
+impl Generations {
+    /// Begins another generation, in the same closure on the device's thread that installs another
+    /// pipeline, so that no event comes in between.
+    #[must_use]
+    pub fn begin(&self) -> Generation {
+        Generation(self.0.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    fn present(&self) -> Generation {
+        Generation(self.0.load(Ordering::Relaxed))
+    }
+}
+
+/// What a device tells the controller, in order, each event with its generation.
 #[derive(Debug)]
 pub struct Events {
-    queue: mpsc::Receiver<Event>,
+    queue: mpsc::Receiver<(Generation, Event)>,
     waiting: Arc<AtomicUsize>,
 }
 
 impl Events {
-    fn taken(&self, event: Event) -> Event {
-        self.waiting.fetch_sub(event.bytes(), Ordering::Relaxed);
-        event
+    fn taken(&self, sent: (Generation, Event)) -> (Generation, Event) {
+        self.waiting.fetch_sub(sent.1.bytes(), Ordering::Relaxed);
+        sent
     }
 
     /// Waits for the next event; `None` when the device is gone.
-    pub async fn recv(&mut self) -> Option<Event> {
-        let event = self.queue.recv().await?;
-        Some(self.taken(event))
+    pub async fn recv(&mut self) -> Option<(Generation, Event)> {
+        let sent = self.queue.recv().await?;
+        Some(self.taken(sent))
     }
 
     /// The next event, if there is one.
     ///
     /// # Errors
     /// There is none, or the device is gone.
-    pub fn try_recv(&mut self) -> Result<Event, TryRecvError> {
-        let event = self.queue.try_recv()?;
-        Ok(self.taken(event))
+    pub fn try_recv(&mut self) -> Result<(Generation, Event), TryRecvError> {
+        let sent = self.queue.try_recv()?;
+        Ok(self.taken(sent))
     }
 }
 
 /// The device's end of [`Events`]. It never blocks.
 #[derive(Debug, Clone)]
 pub struct EventSender {
-    queue: mpsc::Sender<Event>,
+    queue: mpsc::Sender<(Generation, Event)>,
     /// Bytes of memory of the events that nobody has taken yet.
     waiting: Arc<AtomicUsize>,
+    generations: Generations,
 }
 
 impl EventSender {
@@ -104,7 +127,8 @@ impl EventSender {
     pub fn send(&self, event: Event) -> bool {
         let bytes = event.bytes();
         let before = self.waiting.fetch_add(bytes, Ordering::Relaxed);
-        let sent = before + bytes <= EVENT_BYTES && self.queue.try_send(event).is_ok();
+        let tagged = (self.generations.present(), event);
+        let sent = before + bytes <= EVENT_BYTES && self.queue.try_send(tagged).is_ok();
         if !sent {
             self.waiting.fetch_sub(bytes, Ordering::Relaxed);
         }
@@ -112,13 +136,14 @@ impl EventSender {
     }
 }
 
-/// Both ends of a device's events.
-pub fn channel() -> (EventSender, Events) {
+/// Both ends of a device's events, which belong to the present one of `generations`.
+pub fn channel(generations: Generations) -> (EventSender, Events) {
     let (sender, queue) = mpsc::channel(EVENTS);
     let waiting = Arc::new(AtomicUsize::new(0));
     let sender = EventSender {
         queue: sender,
         waiting: Arc::clone(&waiting),
+        generations,
     };
     (sender, Events { queue, waiting })
 }
@@ -130,7 +155,7 @@ mod tests {
 
     #[test]
     fn events_are_bounded_in_memory_too() {
-        let (sender, mut events) = channel();
+        let (sender, mut events) = channel(Generations::default());
         let digests = || {
             Event::Digests(DigestList {
                 digest: DigestId(0),
@@ -145,11 +170,26 @@ mod tests {
         assert_eq!(sent, EVENT_BYTES / bytes);
         assert!(sender.packet_in(&[0; 100]));
         // What is taken makes room.
-        assert_eq!(events.try_recv(), Ok(digests()));
+        assert_eq!(events.try_recv(), Ok((Generation::default(), digests())));
         assert!(sender.send(digests()));
         while events.try_recv().is_ok() {}
         assert_eq!(sender.waiting.load(Ordering::Relaxed), 0);
         let frames = (0..10_000).filter(|_| sender.packet_in(&[])).count();
         assert_eq!(frames, EVENTS);
+    }
+
+    #[test]
+    fn an_event_has_the_generation_in_which_it_was_sent() {
+        let generations = Generations::default();
+        let (sender, mut events) = channel(generations.clone());
+        assert!(sender.packet_in(&[1]));
+        let second = generations.begin();
+        assert!(sender.packet_in(&[2]));
+        let third = generations.begin();
+        assert!(sender.packet_in(&[3]));
+        for (generation, byte) in [(Generation::default(), 1), (second, 2), (third, 3)] {
+            let event = Event::PacketIn(vec![byte]);
+            assert_eq!(events.try_recv(), Ok((generation, event)));
+        }
     }
 }

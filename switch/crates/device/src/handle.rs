@@ -3,7 +3,7 @@
 //! packets. All that one closure does is atomic for the data plane.
 
 use crate::Device;
-use crate::events::{self, EventSender, Events};
+use crate::events::{self, EventSender, Events, Generations};
 use std::fmt;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
@@ -29,6 +29,7 @@ pub struct DeviceHandle {
     device_id: u64,
     cpu_port: Option<u16>,
     load: LoadOptions,
+    generations: Generations,
     requests: mpsc::Sender<Request>,
     wake: Arc<dyn Fn() + Send + Sync>,
     /// Wakes the device's own thread.
@@ -60,6 +61,12 @@ impl DeviceHandle {
     #[must_use]
     pub fn load_options(&self) -> LoadOptions {
         self.load
+    }
+
+    /// What tells the events of the device's pipelines apart.
+    #[must_use]
+    pub fn generations(&self) -> &Generations {
+        &self.generations
     }
 
     /// Sets [`Self::load_options`], before the handle is handed on.
@@ -169,12 +176,14 @@ pub fn channel(
     wake: impl Fn() + Send + Sync + 'static,
 ) -> (DeviceHandle, Requests, EventSender, Events) {
     let (requests, queue) = mpsc::channel(REQUESTS);
-    let (sender, events) = events::channel();
+    let generations = Generations::default();
+    let (sender, events) = events::channel(generations.clone());
     let wake: Arc<dyn Fn() + Send + Sync> = Arc::new(wake);
     let handle = DeviceHandle {
         device_id,
         cpu_port,
         load: LoadOptions::default(),
+        generations,
         requests,
         wake_from_afar: Arc::clone(&wake),
         wake,

@@ -296,10 +296,7 @@ impl Arbiter {
             )));
         }
         if state.is_changing {
-            return Err(Failure::denied(
-                "another client is becoming primary, and writes of the one before it still run: \
-                 wait for the answer to the MasterArbitrationUpdate",
-            ));
+            return Err(is_changing());
         }
         Ok(Permit {
             access: state.access.clone(),
@@ -354,6 +351,14 @@ impl Arbiter {
         });
         notices.collect()
     }
+}
+
+/// The refusal of a write while another client becomes primary.
+pub fn is_changing() -> Failure {
+    Failure::denied(
+        "another client is becoming primary, and writes of the one before it still run: wait for \
+         the answer to the MasterArbitrationUpdate",
+    )
 }
 
 fn to_u128(id: &p4::Uint128) -> u128 {

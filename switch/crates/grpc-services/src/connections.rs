@@ -92,7 +92,7 @@ pub struct Client {
 }
 
 impl Client {
-    fn new(budget: &Arc<Budget>) -> Self {
+    pub fn new(budget: &Arc<Budget>) -> Self {
         let account = Account::new(budget);
         Self {
             outbox: Outbox::new(account.charge(Purpose::Answers)),

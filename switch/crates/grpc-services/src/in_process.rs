@@ -217,8 +217,8 @@ impl InProcess {
 
     /// Passes to the streams what the device has sent since the last call.
     pub async fn deliver_events(&mut self) {
-        while let Ok(event) = self.events.try_recv() {
-            self.target.event(event).await;
+        while let Ok((generation, event)) = self.events.try_recv() {
+            self.target.event(generation, event).await;
         }
     }
 }

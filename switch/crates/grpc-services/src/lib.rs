@@ -42,6 +42,7 @@ mod outbound;
 mod outbox;
 mod p4info;
 mod packet_io;
+mod patience;
 mod pause;
 mod pipeline_config;
 mod process;
@@ -65,6 +66,7 @@ mod undo;
 mod unix_socket;
 mod updates;
 mod upstream_channels_service;
+mod whole_answers;
 mod wire;
 mod write;
 

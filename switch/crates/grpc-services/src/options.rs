@@ -31,7 +31,7 @@ pub struct ServerOptions {
     /// runtime does it.
     pub crew: Option<Handle>,
     /// Counts the packet-ins, digests and idle timeouts that were dropped because a client did not
-    /// keep up.
+    /// keep up, or because another pipeline had taken the place of the one that sent them.
     pub lost_messages: Arc<AtomicU64>,
 }
 

@@ -32,6 +32,7 @@ use crate::target::{Shared, Target};
 use crate::targets::Targets;
 use crate::tls::{self, TlsError};
 use crate::upstream_channels_service::ChannelsService;
+use crate::whole_answers::WholeAnswersLayer;
 use crate::wire::rpc::p4_runtime_server::P4RuntimeServer;
 
 /// How long RPCs may take to end after a shutdown.
@@ -219,8 +220,8 @@ impl Server {
         let mut pumps = JoinSet::new();
         for (target, mut events) in self.events {
             pumps.spawn(async move {
-                while let Some(event) = events.recv().await {
-                    target.event(event).await;
+                while let Some((generation, event)) = events.recv().await {
+                    target.event(generation, event).await;
                 }
             });
         }
@@ -232,6 +233,7 @@ impl Server {
                 lost: self.lost,
             })
         });
+        let whole = WholeAnswersLayer::new(self.crew.clone(), self.limits.stall);
         let service = Service {
             targets,
             shutdown: ended.clone(),
@@ -253,10 +255,11 @@ impl Server {
             .max_encoding_message_size(self.limits.message_bytes);
         let incoming = Connections::new(self.listener, self.limits.connections, self.budget);
         let mut wait = ended;
-        let mut builder = self.builder.layer(InFlightLayer {
+        let builder = self.builder.layer(InFlightLayer {
             message_time: self.limits.rpc_time,
             message_bytes: self.limits.stream_message_bytes,
         });
+        let mut builder = builder.layer(whole);
         let serving = builder
             .add_service(p4runtime)
             .add_service(traffic_manager)

@@ -88,7 +88,7 @@ impl Switch for SwitchService {
         for device in &mut info.devices {
             let target = self.targets.find(device.device_id)?;
             let (model, program, links) = target
-                .call(|device, _| {
+                .look(|device, _| {
                     let model = device.config().traffic_manager;
                     let links: Vec<Link> = device.links().collect();
                     let program = device.pipeline().map(|p| Arc::clone(p.program()));
@@ -132,7 +132,7 @@ impl Switch for SwitchService {
         for target in targets {
             let id = target.handle.device_id();
             // Names and words are added on this task, so that packets do not wait for that.
-            let state = target.call(|device, now| State {
+            let state = target.look(|device, now| State {
                 traffic_manager: device.traffic_manager_state(now),
                 counters: *device.counters(),
                 links: device.links().collect(),
@@ -151,7 +151,7 @@ impl Switch for SwitchService {
             name: "lost_messages".into(),
             meaning:
                 "Packet-ins, digests and idle timeouts that clients lost because they did not \
-                      keep up."
+                 keep up, or because another pipeline came before they were told."
                     .into(),
             count: self.lost.load(Ordering::Relaxed),
         }];

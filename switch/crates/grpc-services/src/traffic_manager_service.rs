@@ -46,7 +46,7 @@ impl TrafficManager for Service {
         let get = async {
             let target = self.targets.find(request.device_id)?;
             let (model, state) = target
-                .call(|device, now| {
+                .look(|device, now| {
                     let model = device.config().traffic_manager;
                     (model, device.traffic_manager_state(now))
                 })

@@ -20,6 +20,8 @@ pub struct Turns {
     pub long: Kind,
     /// Work on the device that does not take long.
     pub short: Kind,
+    /// Making an answer that tells all that there is of something.
+    pub whole: Kind,
     /// Encoding an answer.
     pub render: Kind,
 }
@@ -42,6 +44,7 @@ impl Default for Turns {
             apart: one(),
             long: one(),
             short: one(),
+            whole: one(),
             render: one(),
         }
     }

@@ -161,6 +161,24 @@ fn a_digest_is_switched_off_with_what_waits_and_by_a_new_program() {
     assert!(out.events.is_empty());
 }
 
+#[test]
+fn no_list_has_the_number_of_one_of_an_earlier_program() {
+    let config = DigestConfig {
+        ack_timeout_ns: 100 * MS,
+        ..DigestConfig::default()
+    };
+    let (mut device, mut out) = learning(config);
+    learn(&mut device, &mut out, 0, 1, 1);
+    let old = lists(&mut out)[0].list_id;
+    device.load(1, crate::common::program("paths.json"));
+    device.configure_digest(LEARN, Some(config));
+    learn(&mut device, &mut out, 2, 1, 1);
+    let new = lists(&mut out)[0].list_id;
+    // The acknowledgement of the old program's list comes late.
+    assert!(!device.ack_digest(3, LEARN, old));
+    assert!(device.ack_digest(3, LEARN, new));
+}
+
 /// Frames are received without a step in between: lists wait, but not without end.
 #[test]
 fn memory_is_bounded() {

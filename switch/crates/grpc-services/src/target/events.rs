@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
 use device::DigestList;
-use device::events::Event;
+use device::events::{Event, Generation};
 use v1model::{TableEntry, TableId};
 
 use super::{Epoch, Target};
@@ -21,12 +21,17 @@ use crate::schema::Shape;
 const EXPIRED_PER_MESSAGE: usize = 1024;
 
 impl Target {
-    /// Passes on what the device has sent.
-    pub async fn event(&self, event: Event) {
+    /// Passes on what the device has sent, unless another pipeline has come since, whose P4Info says
+    /// nothing about it.
+    pub async fn event(&self, generation: Generation, event: Event) {
         let pipelines = self.pipelines.read().await;
         let Some(active) = &pipelines.active else {
             return;
         };
+        if generation != pipelines.generation {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
         match event {
             Event::PacketIn(frame) => {
                 if let Some(packet) = active.schema.packet_in.unpack(frame) {

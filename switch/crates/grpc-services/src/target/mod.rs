@@ -9,6 +9,7 @@ mod read;
 mod reading;
 mod shadow;
 mod turn;
+mod view;
 mod write;
 
 use std::collections::HashMap;
@@ -16,11 +17,12 @@ use std::sync::atomic::{AtomicI64, AtomicU64};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use device::events::Generation;
 use device::{Device, DeviceHandle};
 use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 use tonic::{Code, Status};
 
-use crate::arbitration::{Arbiter, ClientId, Heard, Notices};
+use crate::arbitration::{self, Arbiter, ClientId, Heard, Notices};
 use crate::budget::{Account, Budget};
 use crate::crew::Crew;
 use crate::failure::Failure;
@@ -82,8 +84,12 @@ pub struct Target {
     limits: Limits,
     arbiter: Mutex<Arbiter>,
     clients: Mutex<HashMap<ClientId, ClientLink>>,
-    /// A change of the pipeline locks this for writing. So it waits for writes that have begun, and
-    /// later ones wait for it.
+    /// A change of the pipeline locks this for writing. So it waits for requests that run, and
+    /// later ones wait for it. A request that waits for its turn does not hold this lock, or all
+    /// that come after a change would wait for all that came before it.
+    ///
+    /// What takes several of these takes them in this order: its turn ([`Turn`]), the permission of
+    /// its role ([`Begun`]), this lock.
     pipelines: RwLock<Pipelines>,
     /// Keeps requests that would disturb each other from running beside each other, because each of
     /// them takes several closures.
@@ -91,7 +97,8 @@ pub struct Target {
     crew: Crew,
     /// The memory of reads for the device itself, and for clients in this process.
     own: Arc<Account>,
-    /// How many packet-ins, digests and idle timeouts were dropped because clients were slow.
+    /// How many packet-ins, digests and idle timeouts were dropped because clients were slow, or
+    /// because they came from an earlier pipeline.
     lost: Arc<AtomicU64>,
     epoch: Epoch,
 }
@@ -100,6 +107,8 @@ pub struct Target {
 struct Pipelines {
     /// The pipeline that the device runs.
     active: Option<Arc<PipelineConfig>>,
+    /// The generation of its events.
+    generation: Generation,
     /// The pipeline that was saved and has not been committed. Reads and writes refer to it.
     saved: Option<Saved>,
 }
@@ -139,7 +148,7 @@ impl Target {
             clients: Mutex::default(),
             pipelines: RwLock::new(Pipelines {
                 active: pipeline.map(Arc::new),
-                saved: None,
+                ..Pipelines::default()
             }),
             order: Order::default(),
             crew: shared.crew.clone(),
@@ -163,6 +172,20 @@ impl Target {
         F: FnOnce(&mut Device, u64) -> R + Send + 'static,
     {
         self.call_sliced(None, None, |device, now, _| f(device, now))
+            .await
+    }
+
+    /// As [`Self::call`], for a long look at the device: `f` runs on the device's own thread.
+    ///
+    /// # Errors
+    /// UNAVAILABLE: the device has stopped.
+    pub async fn look<R, F>(&self, f: F) -> Result<R, Status>
+    where
+        R: Send + 'static,
+        F: FnOnce(&Device, u64) -> R + Send + 'static,
+    {
+        let turn = Some(&mut Turn::of_a_look());
+        self.call_sliced(turn, None, |device, now, _| f(device, now))
             .await
     }
 
@@ -267,13 +290,15 @@ impl Target {
     ///
     /// # Errors
     /// NOT_FOUND or PERMISSION_DENIED, without waiting for other requests.
-    async fn begin(&self, role: &str, election_id: Option<&p4::Uint128>) -> Result<Begun, Status> {
-        let authorize = || lock(&self.arbiter).authorize(role, election_id);
-        let running = authorize()?.running.read_owned().await;
-        // Another client may have become primary meanwhile.
-        let access = authorize()?.access;
+    fn begin(&self, role: &str, election_id: Option<&p4::Uint128>) -> Result<Begun, Status> {
+        // The arbiter stays locked, so that nobody becomes primary in between.
+        let arbiter = lock(&self.arbiter);
+        let permit = arbiter.authorize(role, election_id)?;
+        // It is taken only if an earlier client of the role is still about to become primary.
+        let running = permit.running.try_read_owned();
+        let running = running.map_err(|_| arbitration::is_changing())?;
         Ok(Begun {
-            access,
+            access: permit.access,
             _running: running,
         })
     }
@@ -340,3 +365,6 @@ impl Target {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

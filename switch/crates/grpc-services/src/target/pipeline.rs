@@ -7,11 +7,10 @@ use device::Replaced;
 use tonic::Status;
 use v1model::{Pipeline, TableId};
 
-use super::turn::Asking;
+use super::turn::Turn;
 use super::write::Batch;
 use super::{Pipelines, Saved, Shadow, Target, no_pipeline};
 use crate::failure::Failure;
-use crate::footprint::Footprint;
 use crate::op::{Op, Plant};
 use crate::pipeline_config::{PipelineConfig, lock};
 use crate::proto::p4::v1 as p4;
@@ -29,7 +28,7 @@ impl Target {
     ) -> Result<(), Status> {
         use p4::set_forwarding_pipeline_config_request::Action;
         let election_id = request.election_id.as_ref();
-        let begun = self.begin(&request.role, election_id).await?;
+        let begun = self.begin(&request.role, election_id)?;
         if let Some(access) = &begun.access {
             access.push_pipeline()?;
         }
@@ -42,6 +41,10 @@ impl Target {
                 return Err(Status::invalid_argument(
                     "COMMIT takes no config: it commits the one saved before",
                 ));
+            }
+            // Others wait as long as this waits for the lock, so it does not do so in vain.
+            if self.pipelines.read().await.saved.is_none() {
+                return Err(nothing_saved());
             }
             let mut pipelines = self.pipelines.write().await;
             return self.commit_saved(&mut pipelines).await;
@@ -84,11 +87,7 @@ impl Target {
     }
 
     async fn commit_saved(&self, pipelines: &mut Pipelines) -> Result<(), Status> {
-        let Some(saved) = pipelines.saved.take() else {
-            return Err(Status::not_found(
-                "there is no saved config: save one with VERIFY_AND_SAVE first",
-            ));
-        };
+        let saved = pipelines.saved.take().ok_or_else(nothing_saved)?;
         let updates = std::mem::take(&mut lock(&saved.shadow).updates);
         // The updates are executed again, and bring the notes of the shadow back.
         *lock(&saved.config.notes) = Default::default();
@@ -126,12 +125,7 @@ impl Target {
         let wanted = self.exported(&old).await?;
         let queries = wanted.iter().map(|(query, _)| Ok(query.clone()));
         let fetched = self.own_queries(queries.collect())?;
-        // No other request runs while a pipeline changes.
-        let mut turn = self
-            .turn(&Asking::default(), (Footprint::ALL, true), 0)
-            .await;
-        let fetched = self.fetch(&old, fetched, &mut turn).await?;
-        drop(turn);
+        let fetched = self.fetch(&old, fetched, &mut Turn::of_a_change()).await?;
         let (from, to) = (Arc::clone(&old), Arc::clone(&new));
         let kinds: Vec<_> = wanted.iter().map(|(_, kind)| *kind).collect();
         let exported = self.crew.blocking(move || {
@@ -158,10 +152,8 @@ impl Target {
         let missed = missed.into_iter().map(Ok).collect();
         let missed = Batch::new(missed, None, usize::MAX, None)?;
         let slice = Some(self.limits.slice);
-        let turn = self
-            .turn(&Asking::default(), (Footprint::ALL, true), 0)
-            .await;
-        self.execute(active, missed, slice, turn).await?;
+        self.execute(active, missed, slice, Turn::of_a_change())
+            .await?;
         Ok(())
     }
 
@@ -225,7 +217,8 @@ impl Target {
             mut pipeline,
         } = ready;
         let active = Arc::clone(&config);
-        let replaced = self.call(move |device, now| {
+        let generations = self.handle.generations().clone();
+        let installed = self.call(move |device, now| {
             if let (true, Some(old)) = (carry, device.pipeline_mut()) {
                 pipeline.take_arrays(old);
             }
@@ -234,10 +227,11 @@ impl Target {
                 device.configure_digest(digest, digest_config);
             }
             // The old pipeline goes back to the task, so that it is not dropped between packets.
-            replaced
+            (replaced, generations.begin())
         });
-        let replaced = replaced.await?;
+        let (replaced, generation) = installed.await?;
         pipelines.active = Some(active);
+        pipelines.generation = generation;
         if let Some(saved) = pipelines.saved.take() {
             self.crew.discard(saved);
         }
@@ -268,6 +262,10 @@ impl Target {
             cookie: config.cookie,
         })
     }
+}
+
+fn nothing_saved() -> Status {
+    Status::not_found("there is no saved config: save one with VERIFY_AND_SAVE first")
 }
 
 /// A pipeline that is ready to be installed.

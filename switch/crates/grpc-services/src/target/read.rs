@@ -8,7 +8,8 @@ use tonic::{Code, Status};
 use super::fetched::Fetched;
 use super::reading::Reading;
 use super::turn::{Asking, Turn};
-use super::{Target, exhausted, no_pipeline};
+use super::view::{Held, View};
+use super::{Saved, Target, exhausted, no_pipeline};
 use crate::budget::{Charge, Purpose};
 use crate::failure::Failure;
 use crate::pause::Pause;
@@ -24,11 +25,25 @@ impl Target {
     /// # Errors
     /// The status of a request for which nothing can be read.
     pub async fn read(&self, request: &ReadRequest, asking: Asking) -> Result<Reading, Status> {
-        let pipelines = self.pipelines.read().await;
-        let active = pipelines.active.as_ref();
-        let saved = pipelines.saved.as_ref();
-        let config = saved.map(|saved| &saved.config).or(active);
-        let config = config.ok_or_else(|| no_pipeline(self.device_id()))?;
+        let mut early = self.held_early().await;
+        loop {
+            let view = self.view(early.as_ref()).await?;
+            let reading = self.read_view(request, &asking, &view, &mut early).await?;
+            if let Some(reading) = reading {
+                return Ok(reading);
+            }
+        }
+    }
+
+    /// Reads from this pipeline. Returns `None` if another one has come when it is the turn of the
+    /// request.
+    async fn read_view<'t>(
+        &'t self,
+        request: &ReadRequest,
+        asking: &Asking,
+        view: &View,
+        early: &mut Option<Held<'t>>,
+    ) -> Result<Option<Reading>, Status> {
         let (count, limit) = (request.count, self.limits.requests);
         if count > limit {
             return Err(exhausted(format!(
@@ -37,28 +52,36 @@ impl Target {
         }
         let account = asking.client.as_ref().map(|client| &client.account);
         let charge = account.unwrap_or(&self.own).charge(Purpose::Answers);
+        let config = &view.config;
         let schema = &config.schema;
         let fetched = self.resolve_requests(schema, request, charge).await?;
         let (uses, work) = fetched.wish(schema);
-        let mut turn = self.turn(&asking, (uses, false), work).await;
-        let fetched = if let Some(saved) = saved {
-            let mut fetched = fetched;
-            loop {
-                let mut slice = Slice::new(Some(self.limits.slice));
-                let more = {
-                    let shadow = lock(&saved.shadow);
-                    fetched.fetch(&shadow.pipeline, config, 0, &mut slice)?
-                };
-                if !more {
-                    break fetched;
-                }
-                tokio::task::yield_now().await;
-            }
-        } else {
-            self.fetch(config, fetched, &mut turn).await?
+        let mut turn = self.turn(asking, (uses, false), work).await;
+        let Some(pipelines) = self.held(view, early).await else {
+            return Ok(None);
+        };
+        let fetched = match &pipelines.saved {
+            Some(saved) => self.fetch_saved(saved, fetched).await?,
+            None => self.fetch(config, fetched, &mut turn).await?,
         };
         let patience = account.map(|_| self.limits.stall);
-        Ok(Reading::new(Arc::clone(config), fetched, patience))
+        let reading = Reading::new(Arc::clone(config), fetched, patience);
+        Ok(Some(reading))
+    }
+
+    /// Answers queries from a saved pipeline, in slices between which others are answered.
+    async fn fetch_saved(&self, saved: &Saved, mut fetched: Fetched) -> Result<Fetched, Status> {
+        loop {
+            let mut slice = Slice::new(Some(self.limits.slice));
+            let more = {
+                let shadow = lock(&saved.shadow);
+                fetched.fetch(&shadow.pipeline, &saved.config, 0, &mut slice)?
+            };
+            if !more {
+                return Ok(fetched);
+            }
+            tokio::task::yield_now().await;
+        }
     }
 
     /// Resolves the requests of a batch to queries. A request that is no entity fails the whole

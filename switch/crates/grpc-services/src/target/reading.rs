@@ -4,7 +4,7 @@
 
 use std::iter::repeat_n;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -20,6 +20,7 @@ use crate::connections::Client;
 use crate::crew::Crew;
 use crate::failure::{Failure, batch_status};
 use crate::journal::{Answer as Answered, Waiting};
+use crate::patience::{self, Untaken};
 use crate::pipeline_config::{PipelineConfig, lock};
 use crate::read::{self, Answer, Part, Pieces, Query, Sorted};
 use crate::turns;
@@ -133,7 +134,7 @@ impl Reading {
             taken: 0,
         }));
         let watch = patience.filter(|_| !is_small).map(|patience| {
-            let watch = tokio::spawn(watch(Arc::downgrade(&rest), patience));
+            let watch = tokio::spawn(patience::watch(Arc::downgrade(&rest), patience));
             watch.abort_handle()
         });
         Reading {
@@ -221,38 +222,22 @@ impl Drop for Reading {
     }
 }
 
-/// Drops the answer when its client has taken nothing for `patience`, or at most twice that long.
-async fn watch(rest: Weak<Mutex<Rest>>, patience: Duration) {
-    let mut before = 0;
-    loop {
-        tokio::time::sleep(patience).await;
-        let Some(rest) = rest.upgrade() else {
-            return;
-        };
-        let mut rest = lock(&rest);
-        if rest.taken == before {
-            let dropped = rest.give_up(patience);
-            tokio::task::spawn_blocking(move || drop(dropped));
-            return;
-        }
-        before = rest.taken;
+impl Untaken for Rest {
+    fn taken(&self) -> u64 {
+        self.taken
     }
-}
 
-impl Rest {
-    /// Replaces what is left by a status, and returns what was left so that the caller can drop it.
-    fn give_up(&mut self, patience: Duration) -> impl Send + 'static {
-        let (bytes, seconds) = (self.charge.bytes(), patience.as_secs_f32());
+    fn replace(&mut self, status: Status) -> impl Send + 'static {
+        let bytes = self.charge.bytes();
         self.charge.release(bytes);
-        self.status = Some(Status::deadline_exceeded(format!(
-            "the client took nothing of its answer for {seconds} s: read less at a time, and take \
-             what was asked for"
-        )));
+        self.status = Some(status);
         let pending = std::mem::take(&mut self.pending);
         let parts = (std::mem::take(&mut self.parts), self.entries.take());
         (pending, parts, std::mem::take(&mut self.messages))
     }
+}
 
+impl Rest {
     fn message(&mut self) -> Option<Result<Encoded, Status>> {
         self.taken += 1;
         loop {

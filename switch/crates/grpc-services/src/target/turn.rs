@@ -27,8 +27,31 @@ pub struct Turn {
     pub from_afar: bool,
     /// The pace of the first closure, if the request waited for the journal.
     pub first: Option<Pace>,
-    _entered: Entered,
+    _entered: Option<Entered>,
     _own: Option<turns::Turn>,
+}
+
+impl Turn {
+    /// The turn of a change of the pipeline. It waits for nobody, because no request runs beside the
+    /// change, and those that have their turns may wait for it.
+    pub fn of_a_change() -> Self {
+        Self::at_once(false)
+    }
+
+    /// The turn of a request that looks at the device in a single closure, which no other request
+    /// disturbs.
+    pub fn of_a_look() -> Self {
+        Self::at_once(true)
+    }
+
+    fn at_once(from_afar: bool) -> Self {
+        Turn {
+            from_afar,
+            first: None,
+            _entered: None,
+            _own: None,
+        }
+    }
 }
 
 impl Target {
@@ -63,7 +86,7 @@ impl Target {
         Turn {
             from_afar: is_long || asking.is_apart,
             first,
-            _entered: entered.await,
+            _entered: Some(entered.await),
             _own: own,
         }
     }

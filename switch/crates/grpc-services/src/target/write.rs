@@ -11,7 +11,8 @@ use tonic::{Code, Status};
 use v1model::Program;
 
 use super::turn::{Asking, Turn};
-use super::{Saved, Target, exhausted, no_pipeline};
+use super::view::Held;
+use super::{Begun, Saved, Target, exhausted, no_pipeline};
 use crate::budget::{Charge, Purpose};
 use crate::failure::{Failure, batch_status};
 use crate::footprint::Footprint;
@@ -35,25 +36,49 @@ const WORDS: usize = 256;
 /// How many cells of an array are as much work as one update.
 const CELLS_PER_UNIT: usize = 64;
 
+/// What a Write holds from its beginning if it is written down or replayed
+/// ([`Target::holds_early`]); otherwise it holds nothing before its turn.
+#[derive(Default)]
+struct Early<'t> {
+    begun: Option<Begun>,
+    held: Option<Held<'t>>,
+}
+
 impl Target {
     /// The RPC Write.
     ///
     /// # Errors
     /// Its status, with details for each update.
     pub async fn write(&self, request: &WriteRequest, asking: Asking) -> Result<(), Status> {
-        let head = &request.head;
-        // This comes before the pipelines are locked, as in `set_pipeline`, so that the two cannot
-        // wait for each other.
-        let begun = self.begin(&head.role, head.election_id.as_ref()).await?;
-        let pipelines = self.pipelines.read().await;
-        let active = pipelines.active.as_ref();
-        let saved = pipelines.saved.as_ref();
-        let config = saved.map(|saved| &saved.config).or(active);
-        let config = config.ok_or_else(|| no_pipeline(self.device_id()))?;
+        let mut early = self.early(request).await?;
+        loop {
+            let finished = self.write_view(request, &asking, &mut early).await?;
+            if let Some(finished) = finished {
+                return self.ended(finished, &asking);
+            }
+        }
+    }
+
+    /// Writes to the pipeline that there is. Returns `None` if another one has come when it is the
+    /// turn of the request.
+    async fn write_view<'t>(
+        &'t self,
+        request: &WriteRequest,
+        asking: &Asking,
+        early: &mut Early<'t>,
+    ) -> Result<Option<Finished>, Status> {
+        // A client that is not the primary learns so first, and the role does not wait for one that
+        // waits for its turn.
+        let access = match &early.begun {
+            Some(begun) => begun.access.clone(),
+            None => self.begun(request)?.access,
+        };
+        let view = self.view(early.held.as_ref()).await?;
+        let config = &view.config;
         let atomicity = self.check_size(request)?;
         let all_or_none = atomicity != Atomicity::ContinueOnError;
 
-        let access = begun.access.as_deref();
+        let access = access.as_deref();
         let account = asking.client.as_ref().map(|client| &client.account);
         let mut charge = account.unwrap_or(&self.own).charge(Purpose::Requests);
         let ops = self
@@ -63,9 +88,15 @@ impl Target {
         if !all_or_none {
             self.check_cells(&config.program, &ops)?;
         }
-        if let Some(saved) = saved {
+        if view.is_saved {
+            let _alone = self.order.enter(Wish::ALONE).await;
+            let _begun = self.begun_now(request, early)?;
+            let pipelines = self.held(&view, &mut early.held).await;
+            let Some(saved) = pipelines.as_ref().and_then(|all| all.saved.as_ref()) else {
+                return Ok(None);
+            };
             let finished = self.execute_saved(saved, ops, undo, charge).await?;
-            return self.ended(finished, &asking);
+            return Ok(Some(finished));
         }
         let length = if atomicity == Atomicity::DataplaneAtomic {
             self.check_work(&config.program, &ops)?;
@@ -76,12 +107,44 @@ impl Target {
         let batch = Batch::new(ops, undo, self.limits.kept_bytes, Some(charge))?;
         if batch.is_done() {
             // One of the updates cannot succeed, so none is executed.
-            return self.ended(batch.finish(), &asking);
+            return Ok(Some(batch.finish()));
         }
         let wish = batch.wish(&config.program);
-        let turn = self.turn(&asking, (wish.0, true), wish.1).await;
+        let turn = self.turn(asking, (wish.0, true), wish.1).await;
+        let _begun = self.begun_now(request, early)?;
+        let Some(_pipelines) = self.held(&view, &mut early.held).await else {
+            return Ok(None);
+        };
         let batch = self.execute(config, batch, length, turn).await?;
-        self.ended(batch.finish(), &asking)
+        Ok(Some(batch.finish()))
+    }
+
+    /// Lets a Write begin, if its client is the primary.
+    ///
+    /// # Errors
+    /// Those of [`Self::begin`].
+    fn begun(&self, request: &WriteRequest) -> Result<Begun, Status> {
+        let head = &request.head;
+        self.begin(&head.role, head.election_id.as_ref())
+    }
+
+    /// Lets a Write begin whose turn it is, unless it has begun early. Another client may have
+    /// become primary while it waited.
+    fn begun_now(&self, request: &WriteRequest, early: &mut Early<'_>) -> Result<Begun, Status> {
+        match early.begun.take() {
+            Some(begun) => Ok(begun),
+            None => self.begun(request),
+        }
+    }
+
+    /// What a Write holds from its beginning.
+    async fn early(&self, request: &WriteRequest) -> Result<Early<'_>, Status> {
+        let mut early = Early::default();
+        if Self::holds_early() {
+            early.begun = Some(self.begun(request)?);
+            early.held = self.held_early().await;
+        }
+        Ok(early)
     }
 
     /// The status of a batch. A large batch is dropped on another thread.
@@ -104,7 +167,6 @@ impl Target {
         undo: Option<usize>,
         charge: Charge,
     ) -> Result<Finished, Status> {
-        let _alone = self.order.enter(Wish::ALONE).await;
         let mut batch = lock(&saved.shadow).begin(ops, undo, &self.limits, charge)?;
         while !batch.is_done() {
             let mut slice = Slice::new(Some(self.limits.slice));

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use crate::common::*;
+use grpc_services::proto::docsis::tm::v1 as tm;
 use grpc_services::proto::p4::v1 as p4;
 use grpc_services::proto::p4::v1::p4_runtime_client::P4RuntimeClient;
 use grpc_services::{Limits, ServerOptions};
@@ -125,5 +126,47 @@ async fn an_answer_that_is_not_taken_ends() {
         }
     }
     assert!(ended > 0);
+    fixture.stop().await;
+}
+
+/// An answer is charged before anybody takes it, also if it is no answer of P4Runtime.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_about_all_service_flows_is_charged_as_a_whole() {
+    let options = ServerOptions {
+        limits: Limits {
+            share: 48 << 10,
+            pool: 0,
+            ..Limits::default()
+        },
+        ..ServerOptions::default()
+    };
+    let mut fixture = Fixture::start_with(&[DEVICE_ID], &options).await;
+    let get = tm::GetRequest {
+        device_id: DEVICE_ID,
+    };
+    fixture.traffic_manager.get(get).await.unwrap();
+    let flow = |queue_id| tm::ServiceFlowConfig {
+        queue: Some(tm::QueueId { port: 1, queue_id }),
+        ..Default::default()
+    };
+    for first in (1..4000).step_by(40) {
+        let request = tm::ConfigureRequest {
+            device_id: DEVICE_ID,
+            service_flows: (first..first + 40).map(flow).collect(),
+            ..Default::default()
+        };
+        fixture.traffic_manager.configure(request).await.unwrap();
+    }
+    let status = fixture.traffic_manager.get(get).await.unwrap_err();
+    assert_eq!(status.code(), Code::ResourceExhausted, "{status:?}");
+    assert!(status.message().contains("this connection"), "{status:?}");
+    let lateness = tm::GetLatenessRequest {
+        device_id: DEVICE_ID,
+    };
+    fixture
+        .traffic_manager
+        .get_lateness(lateness)
+        .await
+        .unwrap();
     fixture.stop().await;
 }

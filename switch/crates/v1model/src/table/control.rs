@@ -3,7 +3,6 @@
 //! before anything is changed.
 
 use super::calls::{BadCall, check_args};
-use super::hash::fold;
 use super::idle::Next;
 use super::{ALLOCATION, Cold, DEFAULT, Profile, Table, Target, key};
 use crate::error::ControlError;
@@ -120,7 +119,7 @@ impl Table {
         let schema = context.schema;
         key::check(schema, key)?;
         check_options(schema, options)?;
-        let word = word(schema, key);
+        let word = self.word(schema, key);
         if self.place(schema, word, key).is_some() {
             return Err(ControlError::EntryExists {
                 table: schema.name.clone(),
@@ -185,8 +184,8 @@ impl Table {
     ) -> Result<(), ControlError> {
         let entry = self.find_writable(context, key)?;
         self.index.remove(key, entry);
-        self.by_key
-            .remove(word(context.schema, key), |found| found == entry);
+        let word = self.word(context.schema, key);
+        self.by_key.remove(word, |found| found == entry);
         self.len -= 1;
         context.release(self.target(entry));
         let cold = self.cold[entry as usize].take();
@@ -433,7 +432,7 @@ impl Table {
 
     fn find(&self, schema: &TableSchema, key: &EntryKey) -> Result<u32, ControlError> {
         key::check(schema, key)?;
-        let found = self.place(schema, word(schema, key), key);
+        let found = self.place(schema, self.word(schema, key), key);
         found.ok_or_else(|| ControlError::EntryNotFound {
             table: schema.name.clone(),
         })
@@ -443,6 +442,16 @@ impl Table {
     fn find_writable(&self, context: &Context<'_>, key: &EntryKey) -> Result<u32, ControlError> {
         self.writable(context)?;
         self.find(context.schema, key)
+    }
+
+    /// A hash of what identifies an entry.
+    fn word(&self, schema: &TableSchema, key: &EntryKey) -> u64 {
+        let halves = |value: u128| [value as u64, (value >> 64) as u64];
+        let matches = canonical(schema, key)
+            .flat_map(|(a, b)| [a, b])
+            .flat_map(halves);
+        self.by_key
+            .hash(std::iter::once(key.priority as u64).chain(matches))
     }
 
     fn place(&self, schema: &TableSchema, word: u64, key: &EntryKey) -> Option<u32> {
@@ -511,14 +520,5 @@ fn canonical<'k>(
         Match::Lpm { value, prefix_len } => (value, u128::from(prefix_len)),
         Match::Ternary { value, mask } => (value, mask),
         Match::Range { low, high } => (low, high),
-    })
-}
-
-/// A hash of what identifies an entry.
-fn word(schema: &TableSchema, key: &EntryKey) -> u64 {
-    let priority = fold(0, key.priority as u64);
-    canonical(schema, key).fold(priority, |hash, (a, b)| {
-        let words = [a as u64, (a >> 64) as u64, b as u64, (b >> 64) as u64];
-        words.into_iter().fold(hash, fold)
     })
 }

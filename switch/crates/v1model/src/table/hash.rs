@@ -1,21 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Exact lookups. Short keys are places in a list; for longer ones there is open addressing
-//! with a short, fixed hash function.
+//! with a short hash function.
 //!
-//! Keys come from the control plane, which is trusted, so the function need
-//! not resist attacks; being fixed, it makes runs repeatable.
+//! Clients choose the keys. If they knew the function, they could choose keys that all share one
+//! home, and every later lookup would walk past all of them. So each map has a [`Secret`].
 //!
 //! A map that is full doubles, but not at once: packets would wait while a
 //! million entries move. Every change moves a few, and meanwhile what is not
 //! found is looked for in the old cells, too.
 
-/// Adds a word to a hash: multiplies and folds.
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+/// An odd number near 2^64 / golden ratio.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Multiplies and folds. The upper half of the product depends on all bits of the word.
 #[inline(always)]
-pub(crate) fn fold(hash: u64, word: u64) -> u64 {
-    // An odd multiplier near 2^64 / golden ratio; the upper half of the
-    // product depends on all bits of the word.
-    let product = u128::from(hash ^ word) * 0x9e37_79b9_7f4a_7c15;
+fn mix(word: u64, multiplier: u64) -> u64 {
+    let product = u128::from(word) * u128::from(multiplier);
     (product as u64) ^ ((product >> 64) as u64)
+}
+
+/// An odd number that nobody outside knows. The homes of words depend on it, and nothing else
+/// does: no result, no order and no packet. So runs are repeatable although it is drawn anew each
+/// time. It does not come from the run's seed, because clients may know that one.
+#[derive(Clone, Copy, Debug)]
+struct Secret(u64);
+
+impl Secret {
+    fn new() -> Self {
+        // Each state has other keys, which the operating system draws.
+        Secret(RandomState::new().build_hasher().finish() | 1)
+    }
+
+    /// A hash of several words.
+    #[inline(always)]
+    fn hash(self, words: impl IntoIterator<Item = u64>) -> u64 {
+        let words = words.into_iter();
+        words.fold(0, |hash, word| mix(hash ^ word, self.0))
+    }
+
+    /// The cell where a search for a word begins.
+    #[inline(always)]
+    fn home(self, word: u64, mask: usize) -> usize {
+        // Multiplied with the secret alone, words in a row would share few homes for some secrets.
+        mix(word.wrapping_mul(self.0), GOLDEN) as usize & mask
+    }
 }
 
 /// A word, and 1 + its entry; 0 is an empty cell.
@@ -37,6 +67,7 @@ pub(crate) struct WordMap {
     /// The length is a power of two.
     cells: Vec<Cell>,
     used: usize,
+    secret: Secret,
     /// While it grows.
     old: Option<Box<Old>>,
 }
@@ -50,14 +81,9 @@ struct Old {
     mask: usize,
 }
 
-#[inline(always)]
-fn home(word: u64, mask: usize) -> usize {
-    fold(0, word) as usize & mask
-}
-
 impl Old {
-    fn find(&self, word: u64, is_it: impl Fn(u32) -> bool) -> Option<usize> {
-        let mut at = home(word, self.mask);
+    fn find(&self, secret: Secret, word: u64, is_it: impl Fn(u32) -> bool) -> Option<usize> {
+        let mut at = secret.home(word, self.mask);
         loop {
             match *self.cells.get(at)? {
                 (_, 0) => return None,
@@ -72,18 +98,29 @@ impl Old {
 
 impl WordMap {
     pub fn new() -> Self {
+        Self::with(Secret::new())
+    }
+
+    fn with(secret: Secret) -> Self {
         WordMap {
             cells: vec![(0, 0); 8],
             used: 0,
+            secret,
             old: None,
         }
+    }
+
+    /// A word that stands for several ones, in this map.
+    #[inline(always)]
+    pub fn hash(&self, words: impl IntoIterator<Item = u64>) -> u64 {
+        self.secret.hash(words)
     }
 
     /// The cell of the word, or the empty cell where it would be.
     #[inline(always)]
     fn cell(&self, word: u64, is_it: impl Fn(u32) -> bool) -> usize {
         let mask = self.cells.len() - 1;
-        let mut at = home(word, mask);
+        let mut at = self.secret.home(word, mask);
         loop {
             let (found, entry) = self.cells[at];
             if entry == 0 || (found == word && is_it(entry - 1)) {
@@ -106,7 +143,9 @@ impl WordMap {
         if entry == 0
             && let Some(old) = &self.old
         {
-            return old.find(word, is_it).map(|at| old.cells[at].1 - 1);
+            return old
+                .find(self.secret, word, is_it)
+                .map(|at| old.cells[at].1 - 1);
         }
         entry.checked_sub(1)
     }
@@ -134,7 +173,7 @@ impl WordMap {
         if self.cells[at].1 != 0 {
             self.close_gap(at);
         } else if let Some(old) = &mut self.old
-            && let Some(at) = old.find(word, is_it)
+            && let Some(at) = old.find(self.secret, word, is_it)
         {
             old.cells[at].1 = DEAD;
         }
@@ -154,7 +193,7 @@ impl WordMap {
                 if entry == 0 {
                     return;
                 }
-                let reach = at.wrapping_sub(home(other, mask)) & mask;
+                let reach = at.wrapping_sub(self.secret.home(other, mask)) & mask;
                 if reach >= (at.wrapping_sub(gap) & mask) {
                     break;
                 }
@@ -227,7 +266,12 @@ pub(crate) struct ManyMap {
 impl ManyMap {
     #[inline]
     pub fn get(&self, key: &[u64]) -> Option<u32> {
-        self.map.find(hash(key), |entry| self.has(entry, key))
+        self.map.find(self.word(key), |entry| self.has(entry, key))
+    }
+
+    #[inline(always)]
+    fn word(&self, key: &[u64]) -> u64 {
+        self.map.hash(key.iter().copied())
     }
 
     #[inline(always)]
@@ -235,11 +279,6 @@ impl ManyMap {
         let first = entry as usize * self.words;
         self.keys[first..first + self.words] == *key
     }
-}
-
-#[inline(always)]
-fn hash(key: &[u64]) -> u64 {
-    key.iter().fold(0, |hash, word| fold(hash, *word))
 }
 
 impl ExactMap {
@@ -290,7 +329,8 @@ impl ExactMap {
                     map.keys.resize(end, 0);
                 }
                 map.keys[end - map.words..end].copy_from_slice(key);
-                map.map.insert(hash(key), entry);
+                let word = map.word(key);
+                map.map.insert(word, entry);
             }
         }
     }
@@ -304,8 +344,9 @@ impl ExactMap {
             }
             ExactMap::One(map) => map.remove(key[0], |_| true),
             ExactMap::Many(map) => {
+                let word = map.word(key);
                 let (words, keys) = (map.words, &map.keys);
-                map.map.remove(hash(key), |entry| {
+                map.map.remove(word, |entry| {
                     let first = entry as usize * words;
                     keys[first..first + words] == *key
                 });
@@ -369,9 +410,67 @@ mod tests {
         }
     }
 
+    /// Words that would share a home if there were no secret.
+    fn chosen(count: usize) -> Vec<u64> {
+        let mask = 4 * count - 1;
+        let words = (0..).filter(|word| mix(*word, GOLDEN) as usize & mask == 0);
+        words.take(count).collect()
+    }
+
+    /// The most cells that a search for one of these words looks at.
+    fn longest_search(map: &WordMap, words: &[u64]) -> usize {
+        let mask = map.cells.len() - 1;
+        let lengths = words.iter().map(|word| {
+            let at = map.cell(*word, |_| true);
+            at.wrapping_sub(map.secret.home(*word, mask)) & mask
+        });
+        lengths.max().unwrap_or(0) + 1
+    }
+
+    #[test]
+    fn who_does_not_know_the_secret_cannot_choose_words_that_share_a_home() {
+        let words = chosen(1024);
+        for secret in [
+            0xd1b5_4a32_d192_ed03,
+            0x8cb9_2ba7_2f3d_8dd7,
+            0x0123_4567_89ab_cdef,
+        ] {
+            let mut map = WordMap::with(Secret(secret));
+            for (word, entry) in words.iter().zip(0..) {
+                map.insert(*word, entry);
+            }
+            let longest = longest_search(&map, &words);
+            assert!(longest < 100, "{longest} cells with the secret {secret:#x}");
+        }
+        // So many are in a row for those who know the function as a whole.
+        let mut known = WordMap::with(Secret(1));
+        words.iter().for_each(|word| known.insert(*word, 0));
+        assert!(longest_search(&known, &words) > 500);
+    }
+
+    #[test]
+    fn words_in_a_row_are_found_at_once_with_any_secret() {
+        let words: Vec<u64> = (0..20_000).map(|n| 0x0a00_0000 + n).collect();
+        for secret in 0..100u64 {
+            let mut map = WordMap::with(Secret(mix(secret + 1, GOLDEN) | 1));
+            for (word, entry) in words.iter().zip(0..) {
+                map.insert(*word, entry);
+            }
+            let longest = longest_search(&map, &words);
+            assert!(longest < 200, "{longest} cells with the secret {secret}");
+        }
+    }
+
+    #[test]
+    fn each_map_has_a_secret_of_its_own() {
+        let secrets = [(); 3].map(|()| WordMap::new().secret.0);
+        assert!(secrets.iter().all(|secret| secret % 2 == 1));
+        assert!(secrets[0] != secrets[1] && secrets[1] != secrets[2]);
+    }
+
     #[test]
     fn a_change_moves_a_few_cells_only() {
-        let mut map = WordMap::new();
+        let mut map = WordMap::with(Secret(0xd1b5_4a32_d192_ed03));
         let mut grew = 0;
         for n in 0..100_000u32 {
             let before = map.used;

@@ -103,7 +103,7 @@ pub enum DropReason<'a> {
     PacketIn,
     /// It was resubmitted or recirculated too often.
     TooManyPasses,
-    /// It is longer than its queue's tokens can ever allow.
+    /// It is longer than its queue's tokens can ever allow, or than a frame may be.
     TooLong,
     /// Its modem asked for it so often as a modem may, and was not heard.
     Unheard,

@@ -230,7 +230,9 @@ fn reason(reason: &DropReason<'_>) -> String {
         DropReason::Link { port } => format!("the link of port {port} lost it, as configured"),
         DropReason::PacketIn => "the controller did not take it".to_owned(),
         DropReason::TooManyPasses => "it was resubmitted or recirculated too often".to_owned(),
-        DropReason::TooLong => "it is longer than its queue's tokens ever allow".to_owned(),
+        DropReason::TooLong => {
+            "it is longer than its queue's tokens ever allow, or than a frame may be".to_owned()
+        }
         DropReason::Unheard => "the CMTS heard none of the requests for it".to_owned(),
         DropReason::Suppressed => "a later acknowledgement made it superfluous".to_owned(),
         DropReason::IngressQueueFull => {
