@@ -90,7 +90,7 @@ REFUSED: dict[str, tuple[Profile, str, str]] = {
     "half a frame": (
         changed("docsis-3.1", map_minislots=300), "map_time", "no whole number of frames"),
     "MAPs that nobody keeps up with": (
-        changed("docsis-1.1-004", map_minislots=3), "map_time", "75 us; a MAP has to take at least"),
+        changed("docsis-1.1-004", map_minislots=3), "map_time", "75 us; a MAP has to take"),
     "an Ack Time for what nobody heard": (
         changed("docsis-3.1", timing_ack_before_start=1_000_000),
         "timing.ack_before_start", "at least 1420 us"),
