@@ -131,7 +131,7 @@ impl Device {
             return Some(0);
         }
         let far = u64::MAX;
-        // What has no tokens before the end of time has no deadline: nobody waits for it.
+        // A departure at `u64::MAX` never comes. It stays at `u64::MAX`, which is no deadline.
         let queues = self.tm.next_deadline();
         let queues = queues.map(|at| at.saturating_add(self.skipped));
         // Long queues have left the caches where their heads are.

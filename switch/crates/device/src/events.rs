@@ -75,7 +75,7 @@ impl Generations {
     }
 }
 
-/// What a device tells the controller, in order, each event with its generation.
+/// The events that a device sends to the controller, in order. Each has its generation.
 #[derive(Debug)]
 pub struct Events {
     queue: mpsc::Receiver<(Generation, Event)>,

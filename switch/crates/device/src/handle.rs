@@ -63,7 +63,7 @@ impl DeviceHandle {
         self.load
     }
 
-    /// What tells the events of the device's pipelines apart.
+    /// The counter of the device's pipelines, whose events have its numbers.
     #[must_use]
     pub fn generations(&self) -> &Generations {
         &self.generations

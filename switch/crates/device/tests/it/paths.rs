@@ -140,7 +140,7 @@ fn a_frame_that_egress_makes_too_long_is_dropped() {
         assert_eq!(arrived, gone, "{egress}");
         assert!(device.is_empty());
     }
-    // What egress leaves alone passes.
+    // A frame of that length passes if egress does not make it longer.
     let mut device = device(DeviceConfig::default());
     let mut out = Recorder::default();
     let way = Way {

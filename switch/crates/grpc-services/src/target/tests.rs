@@ -174,6 +174,17 @@ fn mark(info: &p4::ForwardingPipelineConfig) -> p4::Update {
     }
 }
 
+/// The Write of that update by the first primary.
+fn write_of_a_mark() -> WriteRequest {
+    let request = p4::WriteRequest {
+        device_id: DEVICE,
+        election_id: id(1),
+        updates: vec![mark(&config())],
+        ..Default::default()
+    };
+    WriteRequest::decode(encoded(&request)).unwrap()
+}
+
 #[test]
 fn events_of_an_earlier_pipeline_are_dropped_and_counted() {
     let mut world = World::start();
@@ -212,13 +223,7 @@ fn events_of_an_earlier_pipeline_are_dropped_and_counted() {
 fn a_new_primary_does_not_wait_for_writes_that_wait_for_their_turn() {
     let mut world = World::start();
     world.elect(OLD, 1);
-    let request = p4::WriteRequest {
-        device_id: DEVICE,
-        election_id: id(1),
-        updates: vec![mark(&config())],
-        ..Default::default()
-    };
-    let request = WriteRequest::decode(encoded(&request)).unwrap();
+    let request = write_of_a_mark();
     world.drive(|target| async move {
         let other = target.order.enter(Wish::ALONE).await;
         let mut write = pin!(target.write(&request, Asking::default()));
@@ -244,13 +249,7 @@ fn a_new_primary_does_not_wait_for_writes_that_wait_for_their_turn() {
 fn a_write_that_waited_for_its_turn_is_executed() {
     let mut world = World::start();
     world.elect(OLD, 1);
-    let request = p4::WriteRequest {
-        device_id: DEVICE,
-        election_id: id(1),
-        updates: vec![mark(&config())],
-        ..Default::default()
-    };
-    let request = WriteRequest::decode(encoded(&request)).unwrap();
+    let request = write_of_a_mark();
     world.drive(|target| async move {
         let other = target.order.enter(Wish::ALONE).await;
         let mut write = pin!(target.write(&request, Asking::default()));
