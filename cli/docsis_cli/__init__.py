@@ -111,6 +111,6 @@ def main() -> None:
         app()
     except TestbedError as error:
         terminal(stderr=True).print(
-            f"docsis-p4: {error}", style="bold red", markup=False, highlight=False, soft_wrap=True
+            f"docsis-p4: {error}", style="bold red", highlight=False, soft_wrap=True
         )
         sys.exit(error.exit_status)

@@ -157,4 +157,4 @@ def _tell(report: Report) -> None:
     if report.digest:
         lines.append(f"digest {report.digest}")
     for line in lines:
-        _CONSOLE.print(line, markup=False, highlight=False, soft_wrap=True)
+        _CONSOLE.print(line, highlight=False, soft_wrap=True)

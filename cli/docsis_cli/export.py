@@ -49,4 +49,4 @@ def export(
         raise TestbedError("export needs a format; give --flent")
     written = files.export(result, result / "flent" if output is None else output, plot=plot)
     for path in (*written.files, *((written.picture,) if written.picture else ())):
-        _CONSOLE.print(str(path), soft_wrap=True, highlight=False, markup=False)
+        _CONSOLE.print(str(path), soft_wrap=True, highlight=False)

@@ -217,7 +217,7 @@ def _show(result: Result) -> None:
     marks = {"passed": "green", "missed": "red", "skipped": "yellow", "by-hand": "yellow"}
     for one in result.criteria:
         points = f"{one.points:3} of {one.of:3}"
-        _CONSOLE.print(f"{points}  {one.title}", style=marks[one.status.value], markup=False)
+        _CONSOLE.print(f"{points}  {one.title}", style=marks[one.status.value])
         if one.text:
             _tell(f"            {one.text}")
     words = "; the rest has to be graded by hand" if result.by_hand else ""
@@ -237,4 +237,4 @@ def _table(results: list[Result]) -> Table:
 
 
 def _tell(words: str) -> None:
-    _CONSOLE.print(words, markup=False, highlight=False, soft_wrap=True)
+    _CONSOLE.print(words, highlight=False, soft_wrap=True)

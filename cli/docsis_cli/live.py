@@ -84,7 +84,7 @@ def page(console: Console, port: int, *, only_show: bool = False) -> Iterator[No
         TemporaryDirectory(prefix="docsis-p4-live-") as scratch,
         live_page(Path(scratch) / "live.log", port, only_show=only_show) as address,
     ):
-        console.print(f"Live page: {address}", soft_wrap=True, markup=False, highlight=False)
+        console.print(f"Live page: {address}", soft_wrap=True, highlight=False)
         yield
 
 

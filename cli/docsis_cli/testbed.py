@@ -498,7 +498,7 @@ def stop() -> None:
 
     ended = runstate.stop()
     for what in ended:
-        _CONSOLE.print(f"ended {what}", markup=False, highlight=False)
+        _CONSOLE.print(f"ended {what}", highlight=False)
     if not ended:
         _CONSOLE.print("nothing of ours runs")
 

@@ -93,10 +93,10 @@ def test_an_undecided_row_is_extended_once(tmp_path: Path) -> None:
 
 def test_a_row_whose_extension_fails_keeps_its_outcome(tmp_path: Path) -> None:
     row, words = run(tmp_path, "first", LastFails(2), "2 of 130 runs and draws failed.*was killed")
-    assert "000-B1: stays as it was, for some of its 60 seeds failed" in words
+    assert "000-B1: keeps its outcome, because 2 runs of its extension failed" in words
     assert (row["state"], row["extension"]) == ("undecided", "due")
     assert row["readings"][0]["seeds"] == [1, 2, 3, 4, 5]
-    # The same command makes the rest.
+    # Given again, the command makes the two that are missing.
     row, words = run(tmp_path, "second")
     assert "118 of 120 runs and draws are there already" in words
     assert (row["state"], row["extension"]) == ("reproduced", "done")
@@ -150,7 +150,7 @@ def test_a_run_in_mininet_that_is_not_valid_is_made_again(
     stage = FakeStage(invalid, record)
     [done] = InMininet(stage)([run])  # type: ignore[arg-type]
     assert len(stage.opened_for) == tries
-    # The same draws again: the row's other queue managers had them.
+    # Each try has the number, and so the draws, of the row's other queue managers.
     assert stage.numbers == [7] * tries
     if invalid < MOST_TRIES:
         shelf = Shelf(Store(tmp_path / "kept"))

@@ -115,7 +115,6 @@ def run(
                 f"Try: {server} iperf3 -s -D -1; {host} iperf3 -c {server} -C cubic -t 5; "
                 "`docsis-p4 show` in another terminal; exit leaves and cleans up.",
                 soft_wrap=True,
-                markup=False,
             )
             terminal = Terminal()
             switches = (topology.cable_modem.name, topology.cmts.name)
@@ -134,7 +133,6 @@ def run(
                 console.print(
                     f"{one.command.told}: {one.words}; {one.log}",
                     soft_wrap=True,
-                    markup=False,
                     highlight=False,
                 )
             for capture in captured:
@@ -142,7 +140,6 @@ def run(
                     f"{capture.file}: {capture.frames} frames"
                     f"{f'; it {capture.words}' if capture.words else ''}",
                     soft_wrap=True,
-                    markup=False,
                     highlight=False,
                 )
 

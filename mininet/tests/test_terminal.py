@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands print is text, whatever users' labels and paths have in them."""
+"""Commands print labels and paths as they are, brackets included."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def step(title: str, console: Console) -> Iterator[Callable[[str], None]]:
     if not console.is_terminal:
 
         def say(words: str) -> None:
-            console.print(words, soft_wrap=True, highlight=False, markup=False)
+            console.print(words, soft_wrap=True, highlight=False)
             # Whoever reads a pipe sees the line now, not when the run is over.
             console.file.flush()
 

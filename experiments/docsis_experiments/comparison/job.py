@@ -74,7 +74,7 @@ def run(folders: Sequence[Path], *, console: Console, results: Path = RESULTS) -
         report.complete(folder, figures, run_folder.circumstances(started), compared)
         folder = run_folder.finish(folder)
     for words in sentences(figures):
-        console.print(words, soft_wrap=True, highlight=False, markup=False)
+        console.print(words, soft_wrap=True, highlight=False)
     console.print(differences_table(figures))
     for words in figures["left_out"]:
         console.print(f"Not compared: {words}.", soft_wrap=True, highlight=False)

@@ -151,14 +151,14 @@ def _show(figures: dict[str, Any], made: Made, folder: Path, console: Console) -
     style = tables.STYLES[figures["verdict"]]
     console.print(figures["sentence"], style=style, soft_wrap=True, highlight=False)
     if words := found(figures):
-        console.print(words, soft_wrap=True, highlight=False, markup=False)
+        console.print(words, soft_wrap=True, highlight=False)
     for table in tables.tables(figures):
         console.print(table)
     console.print(tables.method(figures), soft_wrap=True, highlight=False)
     if made.kept:
         console.print(f"{made.kept} runs were there already.", highlight=False)
     for words in made.told:
-        console.print(f"{words}.", soft_wrap=True, highlight=False, style="yellow", markup=False)
+        console.print(f"{words}.", soft_wrap=True, highlight=False, style="yellow")
     console.print(f"Report: {folder / 'report.html'}", soft_wrap=True, highlight=False)
 
 

@@ -145,7 +145,7 @@ def _tell(figures: dict[str, Any], console: Console) -> None:
     )
     for words in opening:
         if words:
-            console.print(words, soft_wrap=True, highlight=False, markup=False)
+            console.print(words, soft_wrap=True, highlight=False)
     for table in (run_table(figures), *service_flow_shares.tables(figures)):
         console.print(table)
     if figures["expectations"]:
@@ -155,27 +155,25 @@ def _tell(figures: dict[str, Any], console: Console) -> None:
         for one in run.get("commands", ()):
             console.print(
                 f"{one['command']}: {one['words']}; {one['log']}",
-                soft_wrap=True, highlight=False, markup=False,
+                soft_wrap=True, highlight=False,
             )  # fmt: skip
     for run in figures["runs"]:
         for link in run.get("links", ()):
             console.print(
                 f"{run['label']}: {link_words(link)}",
-                soft_wrap=True, highlight=False, markup=False,
+                soft_wrap=True, highlight=False,
             )  # fmt: skip
     captures = [one for run in figures["runs"] for one in run.get("captures", ())]
     if captures:
         counted = "1 capture is" if len(captures) == 1 else f"{len(captures)} captures are"
         # runs/RUN/captures, also of those in a folder below it.
         folders = dict.fromkeys(str(Path(*Path(one["file"]).parts[:3])) for one in captures)
-        console.print(
-            f"{counted} in {' and '.join(folders)}.", soft_wrap=True, highlight=False, markup=False
-        )
+        console.print(f"{counted} in {' and '.join(folders)}.", soft_wrap=True, highlight=False)
     for one in captures:
         if one["words"]:
             console.print(
                 f"{one['file']} {one['words']}.",
-                style="yellow", soft_wrap=True, highlight=False, markup=False,
+                style="yellow", soft_wrap=True, highlight=False,
             )  # fmt: skip
     if figures["left_out"]:
         console.print(f"Not judged: {'; '.join(figures['left_out'])}.", soft_wrap=True)

@@ -195,21 +195,19 @@ def _extend(
             continue
         own = Account()
         console.print(f"{name}: is undecided, and is extended to 60 seeds.", highlight=False)
-        try:
-            _make(request, plan, player, jobs, console, bench, own)
-        finally:
-            account.add(own)
+        _make(request, plan, player, jobs, console, bench, own)
+        account.add(own)
         sitting = Sitting(request, [name], plan, own, made)
         extended = outcomes.judged(
             sitting, bench.rows, bench.registered, bench.shelf, extended=True
         )
-        if done.replace(extended):
-            continue
-        _tell(
-            console,
-            f"{name}: stays as it was, for some of its 60 seeds failed; the same command makes "
-            "them.",
-        )
+        done.replace(extended)
+        if own.failures:
+            _tell(
+                console,
+                f"{name}: keeps its outcome, because {len(own.failures)} runs of its extension "
+                "failed; the same command makes them again.",
+            )
 
 
 def _names(request: Request, bench: Bench) -> list[str]:

@@ -57,18 +57,14 @@ class Outcomes:
             if done.judged is not None and done.judged.extension is Extension.DUE
         ]
 
-    def replace(self, extended: Outcomes) -> bool:
-        """Takes what came of extended first readings; other readings stay as they are.
+    def replace(self, extended: Outcomes) -> None:
+        """Takes the outcomes of extended first readings; other readings stay as they are.
 
-        Returns:
-            Whether all were taken. One of which something is missing is not: a row that has an
-            outcome keeps it.
+        A row keeps the outcome that it has if its extension is not whole, or cannot be judged.
         """
-        taken = True
         for name, done in extended.rows.items():
             before = self.rows[name]
             if done.judged is None or before.judged is None or not done.readings[FIRST].whole:
-                taken = False
                 continue
             others = {n: one for n, one in before.judged.readings.items() if n != FIRST}
             both = dataclass_replace(done.judged, readings={**done.judged.readings, **others})
@@ -76,7 +72,6 @@ class Outcomes:
             self.rows[name] = dataclass_replace(
                 done, judged=both, readings={**before.readings, **done.readings}
             )
-        return taken
 
 
 def earlier(request: Request) -> tuple[str, dict[str, Any]] | None:

@@ -54,8 +54,8 @@ _MOST_ENTRIES: Final = 2000
 """The most groups, values, quantities and counters of an outcome."""
 
 _MOST_ENTRIES_TOGETHER: Final = 100_000_000
-"""Of all outcomes in one column, such as the quantiles of all groups: about what fits into
-MOST_BYTES where each is another number."""
+"""The most list entries that a file may have in one column, such as all quantiles of all groups. If
+no two of them were equal, they would fill about MOST_BYTES."""
 
 _VERSION_KEY: Final = b"docsis-p4 outcomes"
 _DIGEST_KEY: Final = b"sha256"

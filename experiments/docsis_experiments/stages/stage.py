@@ -96,7 +96,7 @@ class Stage(Protocol):
             topology: What to build.
             topology_file: The same as a file.
             number: Which repetition of the run it is, or which seed; runs with the same number have
-                the same draws. A stage that has a seed already does without.
+                the same draws. The virtual stage has a seed, and does not use it.
             folder: Gets the raw files; exists.
             progress: Told how far the run is.
 

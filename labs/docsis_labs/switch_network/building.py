@@ -58,13 +58,11 @@ def play(network: SwitchNetwork, program: Program, console: Console) -> None:
             hosts = ", ".join(host.name for host in network.hosts)
             console.print(
                 f"{program.name} runs on {network.switch.name} between {hosts}.",
-                markup=False,
                 highlight=False,
             )
             if network.hint:
                 console.print(
                     f"Try: {network.hint}; exit leaves and cleans up.",
-                    markup=False,
                     highlight=False,
                     soft_wrap=True,
                 )

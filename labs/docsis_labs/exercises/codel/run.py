@@ -42,10 +42,10 @@ def run(context: RunContext) -> None:
         f"  {result.share:.0%} of the line had payload; probes lost: {result.lost}",
     ]
     for line in lines:
-        context.console.print(line, markup=False, highlight=False, soft_wrap=True)
+        context.console.print(line, highlight=False, soft_wrap=True)
     path = context.folder / "run" / "qdelay.svg"
     draw(path, {"your program": result})
-    context.console.print(f"The same as a picture: {path}", markup=False, soft_wrap=True)
+    context.console.print(f"The same as a picture: {path}", soft_wrap=True)
 
 
 def draw(path: Path, results: dict[str, Uploads]) -> None:

@@ -107,7 +107,7 @@ def run(context: RunContext) -> None:
     context.console.print(table)
     path = context.folder / "run" / "delays.svg"
     draw(path, [("your program", flows)])
-    context.console.print(f"The same as a picture: {path}", markup=False, soft_wrap=True)
+    context.console.print(f"The same as a picture: {path}", soft_wrap=True)
 
 
 def draw(path: Path, results: Sequence[tuple[str, Sequence[Fared]]]) -> None:

@@ -46,10 +46,10 @@ def run(context: RunContext) -> None:
             f"{mean_gap(q4_28(PROBABILITY)):.1f} on average."
         )
     for line in tell:
-        context.console.print(line, markup=False, highlight=False, soft_wrap=True)
+        context.console.print(line, highlight=False, soft_wrap=True)
     path = context.folder / "run" / "gaps.svg"
     draw(path, found)
-    context.console.print(f"The same as a picture: {path}", markup=False, soft_wrap=True)
+    context.console.print(f"The same as a picture: {path}", soft_wrap=True)
 
 
 def gap_odds(p1: int) -> list[float]:

@@ -56,7 +56,7 @@ def run(context: RunContext) -> None:
     show(context.console, frames, through)
     path = context.folder / "run" / "passed.svg"
     draw(path, frames, through)
-    context.console.print(f"The same as a picture: {path}", markup=False, soft_wrap=True)
+    context.console.print(f"The same as a picture: {path}", soft_wrap=True)
 
 
 def show(console: Console, frames: Sequence[Offer], through: Sequence[Offer]) -> None:
@@ -77,7 +77,7 @@ def show(console: Console, frames: Sequence[Offer], through: Sequence[Offer]) ->
     console.print(
         f"Policed to {POLICER.rate / 1e6:g} Mbit/s with a burst of {POLICER.burst} bytes. What "
         f"passed needs a burst of {needed:.0f} bytes.",
-        markup=False, highlight=False, soft_wrap=True,
+        highlight=False, soft_wrap=True,
     )  # fmt: skip
 
 
