@@ -6,6 +6,8 @@ from __future__ import annotations
 import dataclasses
 import io
 import math
+import os
+import stat
 from pathlib import Path
 
 import numpy as np
@@ -234,3 +236,23 @@ def test_a_place_that_cannot_be_written_is_told(made: Outcome, tmp_path: Path) -
     (tmp_path / "file").write_text("")
     with pytest.raises(TestbedError, match="cannot be written"):
         store.Store(tmp_path / "file").keep(made)
+
+
+def test_who_may_read_a_file_is_as_the_umask_says(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "page.html"
+    before = os.umask(0o027)
+    try:
+        files.write_atomically(path, b"one")
+        files.write_atomically(path, b"two")
+    finally:
+        os.umask(before)
+    assert path.read_bytes() == b"two"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_file_that_cannot_be_replaced_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "page.html" / "inside").mkdir(parents=True)
+    with pytest.raises(TestbedError, match=r"page\.html: cannot be written"):
+        files.write_atomically(tmp_path / "page.html", b"one")
+    assert list(tmp_path.iterdir()) == [tmp_path / "page.html"]

@@ -16,7 +16,7 @@ import json
 import math
 import os
 import re
-import tempfile
+import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -177,15 +177,16 @@ def write_atomically(path: Path, content: bytes) -> None:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, begun = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        # Not `mkstemp`, whose files only their owner may read: results are for whom the umask says.
+        begun = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
         try:
-            with os.fdopen(handle, "wb") as file:
+            with begun.open("xb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            Path(begun).replace(path)
+            begun.replace(path)
         except BaseException:
-            Path(begun).unlink(missing_ok=True)
+            begun.unlink(missing_ok=True)
             raise
     except OSError as error:
         raise TestbedError(f"{path}: cannot be written ({error.strerror})") from None
