@@ -287,6 +287,22 @@ async def test_a_loop_starts_when_there_is_something_to_manage(running: Any, unt
         await until(lambda: cmts.updates > 2)
 
 
+@pytest.mark.parametrize("has_registers", [True, False])
+async def test_a_modem_may_be_without_active_service_flows(
+    running: Any, until: Any, has_registers: bool
+) -> None:
+    """Provisioned but not active: a parameter set type that a file may have, too."""
+    async with running(has_registers=has_registers) as system:
+        inactive = Change(Action.SET, UP, 1, {"qos_parameter_set_type": 1})
+        await system.controller.change(MODEM, [inactive])
+        updates = system.record.updates
+        await until(lambda: system.record.updates >= updates + 3)
+        active = Change(Action.SET, UP, 1, {"qos_parameter_set_type": 7})
+        await system.controller.change(MODEM, [active])
+        assert sorted(queues(system.modem)) == [1]
+        assert not system.task.done()
+
+
 async def test_changes_over_the_socket(running: Any, tmp_path: Path) -> None:
     async with running() as system, serving_changes(system.controller, tmp_path):
 

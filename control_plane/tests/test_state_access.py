@@ -320,6 +320,27 @@ async def test_clears_sub_queues(access: Any, device: Registers) -> None:
     assert not any(device.given.values())
 
 
+def test_a_copy_of_a_bucket_is_too_low_rather_than_too_high(access: Any, device: Registers) -> None:
+    """What left since the traffic manager was read is unknown: at most what the peak rate lets."""
+    flows = [flow(index, DocsisPie(), peak_rate=25_000_000) for index in (1, 2, 3)]
+    read_now, full, low = BucketState(9_000, 777), BucketState(4 * 8_000_000_000, 677), 5
+    updates = access(*flows).bucket_updates([read_now, full, BucketState(low, 677)])
+    device.take([update for update, _ in updates])
+    assert device.given == {
+        ("msr_tokens", 1): 9_000,
+        ("msr_updated", 1): 777,
+        ("msr_tokens", 2): full.tokens - 100 * 25_000_000,
+        ("msr_updated", 2): 677,
+        ("msr_tokens", 3): 0,
+        ("msr_updated", 3): 677,
+    }
+    assert [name for _, name in updates][:2] == ["msr_tokens[1]", "msr_updated[1]"]
+    # A clock that is behind the switch's earns nothing.
+    ahead = access(flows[0]).bucket_updates([BucketState(9_000, 800)])
+    device.take([update for update, _ in ahead])
+    assert device.given["msr_tokens", 1] == 9_000
+
+
 class Header:
     """A control header, which answers with its registers."""
 
@@ -371,6 +392,12 @@ async def test_calm_by_packets_keeps_what_it_must() -> None:
         **{"drop_prob": 0, "qdelay_old": 0, "burst_allowance": 0, "msr_tokens": 0},
         **{"control_state": 9, "heartbeat": 1_234},
     }
+
+
+async def test_by_packets_there_may_be_no_service_flow() -> None:
+    found = await by_packets(Header()).read()
+    assert found.now_us == 777
+    assert len(found.enqueued_bytes) == 0
 
 
 async def test_provisions_by_packets() -> None:

@@ -7,7 +7,8 @@ In this order:
    of changed ones; where there are upstream channels, their schedulers admit them, or refuse;
    indexes that new service flows take are cleared, registers and counters,
    and so are sub-queues that a service flow did not have before;
-2. one batch of table entries, seen by packets as a whole where the target can do that;
+2. one batch of table entries, seen by packets as a whole where the target can do that; with it the
+   pipeline's copies of buckets whose rate or depth changed become what the traffic manager has;
 3. upstream channels remove the service flows, and the traffic manager the queues and
    sub-queues, that nothing names any more.
 
@@ -19,7 +20,7 @@ nobody knows what the device has, and it has to get everything anew.
 import asyncio
 import logging
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from typing import Any, Final
 
 from docsis_control.law.law import law_of
@@ -29,7 +30,7 @@ from docsis_control.p4rt.device import P4Device
 from docsis_control.p4rt.entities import updates_between
 from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError
 from docsis_control.p4rt.pipeline import Pipeline, PipelineError
-from docsis_control.plan import TOKENS_PER_BYTE, DevicePlan
+from docsis_control.plan import TOKENS_PER_BYTE, DevicePlan, ServiceFlow
 from docsis_control.state.access import BucketState, StateAccess
 from docsis_control.state.counters import CounterAccess
 from docsis_control.state.packets import PacketAccess, without_own_registers
@@ -127,6 +128,13 @@ class DeviceChange:
         self._changed = [
             (old[sfid], flow) for sfid, flow in new.items() if sfid in old and old[sfid] != flow
         ]
+        # Their buckets, before and after.
+        self._refitted = [
+            (before, after)
+            for before, after in self._changed
+            if (before.max_sustained_rate, before.max_burst)
+            != (after.max_sustained_rate, after.max_burst)
+        ]
         self._was = [entry for was, _ in parts for entry in was.tables]
         self._will_be = [entry for _, part in parts for entry in part.tables]
         if before.lasting is not after.lasting:
@@ -210,6 +218,7 @@ class DeviceChange:
             except (ConnectionLost, P4RuntimeError) as error:
                 self._keeps(str(error))
         await self._undo_queues()
+        await self._undo_buckets()
 
     async def _prepare_queues(self) -> None:
         if self._manager is None:
@@ -241,6 +250,30 @@ class DeviceChange:
         was = [QueueSetting(before, afresh=False) for before, _ in self._changed]
         try:
             await self._manager.change(was, self._new)
+        except (ConnectionLost, P4RuntimeError) as error:
+            self._keeps(str(error))
+
+    async def _bucket_updates(self, flows: Iterable[ServiceFlow]) -> list[tuple[Any, str]]:
+        """Updates that make the copies in the pipeline what the traffic manager's buckets are now.
+
+        With another rate or depth the traffic manager goes on from the tokens that there were at
+        that moment. A copy by itself would count all the time since the last frame at the new rate,
+        up to the new depth. Where nothing but the pipeline has a bucket, there is nothing to copy.
+        """
+        flows = tuple(flows)
+        if self._manager is None or not flows:
+            return []
+        return self._access.of(flows).bucket_updates(await self._manager.buckets(flows))
+
+    async def _undo_buckets(self) -> None:
+        """A bucket that was made smaller for a moment has lost what did not fit into it."""
+        if not self._prepared:
+            return
+        try:
+            updates = await self._bucket_updates(before for before, _ in self._refitted)
+            if updates:
+                entities, names = zip(*updates, strict=True)
+                await self._device.write(entities, names)
         except (ConnectionLost, P4RuntimeError) as error:
             self._keeps(str(error))
 
@@ -288,22 +321,24 @@ class DeviceChange:
     async def _write(self) -> None:
         if not self._updates:
             return
-        updates, names = zip(*self._updates, strict=True)
+        buckets = await self._bucket_updates(after for _, after in self._refitted)
+        every = [*buckets, *self._updates]
+        updates, names = zip(*every, strict=True)
         try:
             await self._device.write(updates, names, atomic=True)
         except P4RuntimeError as error:
             if _UNIMPLEMENTED not in str(error):
                 raise
-            await self._write_one_by_one()
+            await self._write_one_by_one(every)
 
-    async def _write_one_by_one(self) -> None:
+    async def _write_one_by_one(self, updates: Iterable[tuple[Any, str]]) -> None:
         """Serves targets without atomic batches: updates before a failure are undone.
 
         The order of the updates is such that packets find a rule at every moment.
         """
         done = []
         try:
-            for update, name in self._updates:
+            for update, name in updates:
                 await self._device.write([update], [name])
                 done.append(name)
         except P4RuntimeError:

@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from docsis_control.law.law import law_of
 from docsis_control.law.readings import Readings, Settings
@@ -81,6 +81,15 @@ class StateAccess(Protocol):
         """Starts sub-queues of the device's pool afresh; no frame may be in them.
 
         A target without the traffic manager's service has none.
+        """
+
+    def bucket_updates(self, buckets: Sequence[BucketState]) -> list[tuple[Any, str]]:
+        """Updates that make the pipeline's copy of each bucket hold this, with names for messages.
+
+        They are for a batch that is written at once, while frames may pass. What leaves between the
+        reading of a bucket and the batch is not known, so it counts as much as the burst's rate
+        allows: a copy that is too low is right again when the bucket is empty or full, one that is
+        too high only when it is full. A target without registers has none.
         """
 
     async def read(self) -> Readings:

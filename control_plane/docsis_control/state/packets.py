@@ -99,6 +99,11 @@ class PacketAccess:
         """See `StateAccess`."""
         assert not queues, "flow queues are refused where state is reached by packets"
 
+    def bucket_updates(self, buckets: Sequence[BucketState]) -> list[tuple[Any, str]]:
+        """See `StateAccess`; a PROVISION would start the queue's manager afresh, too."""
+        del buckets
+        return []
+
     async def read(self) -> Readings:
         """See `StateAccess`."""
         replies = await asyncio.gather(
@@ -107,8 +112,9 @@ class PacketAccess:
         values: dict[str, Any] = {
             name: np.array([reply[name] for reply in replies], np.int64) for name in _READ
         }
-        # Each flow's bucket is brought to the time of the last reply.
-        return Readings(now_us=max(reply["timestamp"] for reply in replies), **values)
+        # Each flow's bucket is brought to the time of the last reply; without flows there is none.
+        times = (reply["timestamp"] for reply in replies)
+        return Readings(now_us=max(times, default=self._clock.now()), **values)
 
     async def write(self, settings: Settings) -> None:
         """See `TickAccess`."""

@@ -5,7 +5,7 @@ import functools
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 import grpc
 import numpy as np
@@ -212,17 +212,37 @@ class RegisterAccess:
         """See `StateAccess`."""
         await self._set([(name, queue, 0) for name in _SUB_QUEUE for queue in queues])
 
+    def bucket_updates(self, buckets: Sequence[BucketState]) -> list[tuple[Any, str]]:
+        """See `StateAccess`."""
+        now = self._clock.now()
+        cells: list[tuple[str, int, int]] = []
+        for flow, bucket in zip(self._flows, buckets, strict=True):
+            # Never later than the switch's own time, before which no bucket can earn.
+            updated = now if bucket.updated_us is None else bucket.updated_us
+            spent = max(0, now - updated) * flow.burst_rate
+            cells.append(("msr_tokens", flow.index, max(0, bucket.tokens - spent)))
+            cells.append(("msr_updated", flow.index, updated))
+        return self._updates_of(cells)
+
     async def _set(self, cells: Sequence[tuple[str, int, int]]) -> None:
         """Writes registers, by name, index and value."""
-        updates = [
-            p4r.Update(type=p4r.Update.MODIFY, entity=register_entity(self._pipeline, *cell))
+        named = self._updates_of(cells)
+        await self._device.write_raw(
+            self._head
+            + p4r.WriteRequest(updates=[update for update, _ in named]).SerializeToString(),
+            RPC_TIMEOUT,
+            [name for _, name in named],
+        )
+
+    def _updates_of(self, cells: Sequence[tuple[str, int, int]]) -> list[tuple[Any, str]]:
+        """The updates that write registers, by name, index and value; each with its name."""
+        return [
+            (
+                p4r.Update(type=p4r.Update.MODIFY, entity=register_entity(self._pipeline, *cell)),
+                f"{cell[0]}[{cell[1]}]",
+            )
             for cell in cells
         ]
-        await self._device.write_raw(
-            self._head + p4r.WriteRequest(updates=updates).SerializeToString(),
-            RPC_TIMEOUT,
-            [f"{name}[{index}]" for name, index, _ in cells],
-        )
 
     async def read(self) -> Readings:
         """See `StateAccess`."""
