@@ -158,6 +158,18 @@ def test_a_kept_connection_and_a_rate_in_virtual_time(tmp_path: Path) -> None:
     assert 5 <= received[-1] / 1e6 <= 7
 
 
+def test_what_comes_in_the_first_tenth_of_a_second_counts(tmp_path: Path) -> None:
+    group = "{name: ftp, kind: transfer, rate: 2 Mbps}"
+    record = only(
+        tmp_path, group, ("ramp_up: 2 s", "ramp_up: 0 s"), ("measured: 10 s", "measured: 1 s")
+    )
+    [received] = record.received["ftp"].flow_bytes.values()
+    time_s = record.received["ftp"].time_s
+    assert (time_s[0], received[0]) == (0, 0)
+    assert np.interp(0.1, time_s, received) > 0
+    assert goodput(record, 0, 1) == pytest.approx(np.interp(1, time_s, received) * 8e-6)
+
+
 @pytest.mark.parametrize(
     "change",
     [

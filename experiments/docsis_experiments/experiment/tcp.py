@@ -45,8 +45,8 @@ class Tcp(Model):
 
     profile: Literal["linux", "rfc"] = Field(
         default="linux",
-        description="linux: all that Linux does. rfc: NewReno with SACK by RFC 5681, 6582 and 6675 "
-        "and nothing newer, as simulators had it; in virtual time alone.",
+        description="linux: all that Linux does. rfc: NewReno with SACK by RFC 5681, 6582 and "
+        "6675, as simulators had it; in virtual time alone.",
     )
     congestion_control: CongestionControl | None = Field(
         default=None,

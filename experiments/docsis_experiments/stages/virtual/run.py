@@ -152,6 +152,7 @@ class _Played:
                 self._step(play, channel, at, rate)
         self._traffic = start(play, plan, self._scenario.tcp)
         asking = [number for _, number in self._traffic.asking]
+        self._sampled_from_ns = play.world.now_ns
         if sampled := [*self._traffic.flows.values(), *asking]:
             play.world.sample(sampled, SAMPLE_NS)
         if self._downstream_mbps is not None:
@@ -252,16 +253,15 @@ class _Played:
     def _received(self, play: Play, traffic: Started) -> dict[str, Received]:
         groups: dict[str, dict[str, np.ndarray[tuple[int], np.dtype[np.float64]]]] = {}
         time_s = np.zeros(0)
-        for planned, number in traffic.flows.items():
+        sampled = [(flow.group, flow.flow.name, number) for flow, number in traffic.flows.items()]
+        sampled += [(user.group, user.name, number) for user, number in traffic.asking]
+        for group, name, number in sampled:
             samples = play.world.samples(number)
-            time_s = (column(samples["time_ns"]) - self._start_ns) / 1e9
-            counts = column(samples["received"]).astype(np.float64)
-            groups.setdefault(planned.group, {})[planned.flow.name] = counts
-        for user, number in traffic.asking:
-            samples = play.world.samples(number)
-            time_s = (column(samples["time_ns"]) - self._start_ns) / 1e9
-            counts = column(samples["received"]).astype(np.float64)
-            groups.setdefault(user.group, {})[user.name] = counts
+            # The first sample is an interval late: in the beginning nothing had come.
+            times = np.concatenate([[self._sampled_from_ns], column(samples["time_ns"])])
+            time_s = (times - self._start_ns) / 1e9
+            counts = np.concatenate([[0.0], column(samples["received"])])
+            groups.setdefault(group, {})[name] = counts
         return {group: Received(time_s, flows) for group, flows in groups.items()}
 
     def _pages(self, play: Play, traffic: Started) -> dict[str, Pages]:

@@ -155,11 +155,7 @@ impl End {
             }
             _ => match bytes.byte() {
                 0 => self.connection.abort(),
-                1..20 => self.connection.close(),
-                delay => {
-                    let delay = i64::from(delay) << 20;
-                    self.connection.set_one_way_delay(Some(delay));
-                }
+                _ => self.connection.close(),
             },
         }
     }

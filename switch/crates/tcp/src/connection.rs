@@ -122,9 +122,8 @@ pub struct Connection {
     syn_at: Option<u64>,
     reset_wanted: bool,
     time_wait_at: Option<u64>,
-    /// The first one-way delay by timestamps, and what the caller knows better.
+    /// The first one-way delay by timestamps.
     first_delay: Option<u32>,
-    known_delay: Option<i64>,
 }
 
 /// RFC 7323 2.3: a larger scale counts as this.
@@ -163,7 +162,6 @@ impl Connection {
             reset_wanted: false,
             time_wait_at: None,
             first_delay: None,
-            known_delay: None,
             config,
         }
     }
@@ -231,12 +229,6 @@ impl Connection {
     /// True once there is no connection any more.
     pub fn is_closed(&self) -> bool {
         self.state == State::Closed
-    }
-
-    /// The one-way delay of data as the caller knows it, for LEDBAT (RFC
-    /// 6817), up to a constant; None: timestamps tell it, in milliseconds.
-    pub fn set_one_way_delay(&mut self, nanoseconds: Option<i64>) {
-        self.known_delay = nanoseconds;
     }
 
     /// The inside.

@@ -19,7 +19,8 @@ const C: (u64, u64) = (4, 10_000_000_000);
 /// tests/linux/traces/flight-cubic.txt shows no more.
 const ALPHA: (u64, u64) = (9, 17);
 /// Before there was a loss Linux grows at least by a segment for so many, as
-/// its traces show (tests/linux/traces/hystart-*): a twentieth a round trip.
+/// its traces show (tests/linux/traces/hystart-*): a twentieth a round trip. So
+/// does this after a timeout, which forgets the loss before (RFC 9438 4.8).
 const FIRST_GROWTH: u64 = 20;
 /// The longest time from the plateau that is told apart: 17 minutes.
 const MAX_TIME: i64 = 1 << 20;
@@ -148,9 +149,10 @@ impl CongestionControl for Cubic {
         if !sample.limited {
             return;
         }
+        // RFC 9438 4.3 counts segments, however they are acknowledged.
         let mut acked = sample.acked;
         if window.in_slow_start() {
-            acked = window.slow_start(acked);
+            acked = window.slow_start(sample.counted());
         }
         if acked > 0 {
             self.congestion_avoidance(window, acked, sample);
@@ -205,6 +207,27 @@ mod tests {
             };
             cubic.on_ack(window, &sample);
         }
+    }
+
+    /// RFC 9438 4.3 counts segments, RFC 5681 3.1 in slow start ACKs.
+    #[test]
+    fn an_ack_for_two() {
+        let grown = |ssthresh, per_ack| {
+            let (mut cubic, mut window) = reduced(100);
+            window.ssthresh = ssthresh;
+            for ack in 0..1000 {
+                let sample = AckSample {
+                    now: ack * MILLISECOND,
+                    per_ack,
+                    ..sample(2)
+                };
+                cubic.on_ack(&mut window, &sample);
+            }
+            window.cwnd()
+        };
+        assert_eq!(grown(10, true), grown(10, false));
+        assert_eq!(grown(u32::MAX, true), 70 + 1000);
+        assert_eq!(grown(u32::MAX, false), 70 + 2000);
     }
 
     fn reduced(cwnd: u32) -> (Cubic, Window) {

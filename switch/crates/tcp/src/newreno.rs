@@ -11,7 +11,7 @@ const LIMITED: u32 = 2;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct NewReno {
     dup_acks: u32,
-    /// The "recover" of RFC 6582 3.1.
+    /// Behind the "recover" of RFC 6582 3.1, the last number that was sent.
     recover: u64,
 }
 
@@ -54,7 +54,8 @@ impl NewReno {
             return Step::Inflate;
         }
         self.dup_acks = self.dup_acks.saturating_add(1);
-        // RFC 6582 3.2 step 2: not for what an earlier recovery sent again.
+        // RFC 6582 3.2 step 2: more than "recover" is acknowledged, or the duplicates are of what an
+        // earlier recovery sent again.
         if self.dup_acks == DUP_THRESH && ack > self.recover {
             return Step::Enter;
         }
@@ -63,8 +64,13 @@ impl NewReno {
 
     /// RFC 6582 3.2 steps 2 and 4: a recovery begins, or a timeout.
     pub(crate) fn begin(&mut self, nxt: u64) {
-        self.recover = nxt - 1;
+        self.recover = nxt;
         self.dup_acks = 0;
+    }
+
+    /// Whether duplicate acknowledgments have come since the last one that was none.
+    pub(crate) fn counts(&self) -> bool {
+        self.dup_acks > 0
     }
 
     /// RFC 3042 2: how much more than the window may be in flight.
@@ -101,10 +107,15 @@ mod tests {
         for _ in 0..5 {
             assert_eq!(newreno.on_ack(999, false, true, None), Step::Nothing);
         }
+        // All of the old window is acknowledged, and what was sent again needlessly arrives.
         newreno.on_ack(1000, true, false, None);
-        for _ in 0..2 {
+        for _ in 0..5 {
             assert_eq!(newreno.on_ack(1000, false, true, None), Step::Nothing);
         }
-        assert_eq!(newreno.on_ack(1000, false, true, None), Step::Enter);
+        newreno.on_ack(1001, true, false, None);
+        for _ in 0..2 {
+            assert_eq!(newreno.on_ack(1001, false, true, None), Step::Nothing);
+        }
+        assert_eq!(newreno.on_ack(1001, false, true, None), Step::Enter);
     }
 }

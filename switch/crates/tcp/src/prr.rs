@@ -5,7 +5,8 @@
 /// A recovery's counts, in segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Prr {
-    /// RecoverFS: the flight when the recovery began, at least 1.
+    /// RecoverFS, at least 1: the congestion window when the recovery began, where RFC 6937 3.1 has the
+    /// flight. They are the same where the window was full.
     recover_fs: u64,
     ssthresh: u64,
     delivered: u64,
@@ -14,9 +15,9 @@ pub(crate) struct Prr {
 }
 
 impl Prr {
-    pub(crate) fn new(flight: u32, ssthresh: u32) -> Prr {
+    pub(crate) fn new(window: u32, ssthresh: u32) -> Prr {
         Prr {
-            recover_fs: u64::from(flight.max(1)),
+            recover_fs: u64::from(window.max(1)),
             ssthresh: u64::from(ssthresh),
             delivered: 0,
             out: 0,

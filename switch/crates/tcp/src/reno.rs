@@ -23,7 +23,7 @@ impl Reno {
 
 impl CongestionControl for Reno {
     fn on_ack(&mut self, window: &mut Window, sample: &AckSample) {
-        let mut acked = sample.acked;
+        let mut acked = sample.counted();
         if window.in_slow_start() {
             acked = window.slow_start(acked);
         }
@@ -49,6 +49,7 @@ pub(crate) mod tests {
         AckSample {
             now: 0,
             acked,
+            per_ack: false,
             rtt: None,
             min_rtt: None,
             one_way_delay: None,

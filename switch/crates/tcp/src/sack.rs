@@ -33,6 +33,11 @@ impl Sack {
         self.dup_acks >= DUP_THRESH
     }
 
+    /// Whether duplicate acknowledgments have come since the last one that was none.
+    pub(crate) fn counts(&self) -> bool {
+        self.dup_acks > 0
+    }
+
     /// IsLost of RFC 6675 4 for every segment that was sent once: DupThresh
     /// segments above it are SACKed. Returns how many are newly lost.
     pub(crate) fn detect_loss(&mut self, board: &mut Scoreboard) -> usize {

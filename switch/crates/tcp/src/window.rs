@@ -51,6 +51,8 @@ pub(crate) struct AckSample {
     pub(crate) now: u64,
     /// Segments that it acknowledged cumulatively.
     pub(crate) acked: u32,
+    /// However many they are, slow start and Reno grow as for one (RFC 5681 3.1).
+    pub(crate) per_ack: bool,
     /// The round trip of the segment sent last, without the receiver's delay.
     pub(crate) rtt: Option<u64>,
     pub(crate) min_rtt: Option<u64>,
@@ -62,6 +64,17 @@ pub(crate) struct AckSample {
     pub(crate) flight: u32,
     /// What held the sender back was the congestion window (RFC 7661 4.3).
     pub(crate) limited: bool,
+}
+
+impl AckSample {
+    /// The segments for which slow start and Reno grow.
+    pub(crate) fn counted(&self) -> u32 {
+        if self.per_ack {
+            self.acked.min(1)
+        } else {
+            self.acked
+        }
+    }
 }
 
 /// Why the window is to be reduced.

@@ -263,7 +263,8 @@ impl Connection {
         (dsack, count)
     }
 
-    /// RFC 6817 2.4: what the clocks say, from the first ACK on.
+    /// RFC 6817 2.4: what the clocks say, from the first ACK on, in milliseconds. A timestamp tells when
+    /// the ACK was sent and not when the data came, so a delayed ACK adds what it waited.
     fn note_delay(&mut self, segment: &Segment) {
         if let (None, Some(stamps)) = (self.first_delay, segment.timestamps) {
             self.first_delay = Some(stamps.value.wrapping_sub(stamps.echo));
@@ -271,9 +272,6 @@ impl Connection {
     }
 
     fn one_way_delay(&self, segment: &Segment) -> Option<i64> {
-        if self.known_delay.is_some() {
-            return self.known_delay;
-        }
         let (stamps, first) = (segment.timestamps?, self.first_delay?);
         let delay = stamps.value.wrapping_sub(stamps.echo).wrapping_sub(first);
         Some(i64::from(delay as i32) * 1_000_000)

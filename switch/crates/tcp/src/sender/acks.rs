@@ -2,7 +2,7 @@
 //! Processes an acknowledgment.
 
 use super::{Phase, Sender};
-use crate::config::{Congestion, Growth};
+use crate::config::Growth;
 use crate::frto::Answer;
 use crate::newreno::Step;
 use crate::rack::Acked;
@@ -66,6 +66,9 @@ impl Sender {
         let window_changed = self.update_window(ack);
         if advanced || window_changed || (ack.number == self.una && !waiting) {
             self.unanswered = 0;
+        }
+        if advanced {
+            self.limited_sent = 0;
         }
         let news = self.deliver(ack);
         let sacked_news = news.delivered > 0 && !advanced;
@@ -271,15 +274,10 @@ impl Sender {
     }
 
     fn grow(&mut self, ack: &Ack<'_>, news: &News, flight: usize) {
-        let delivered = u32::try_from(news.delivered).unwrap_or(u32::MAX);
-        let acked = match self.config.growth {
-            // RFC 6817 2.4.2 counts bytes in any case.
-            Growth::PerAck if self.config.congestion != Congestion::Ledbat => delivered.min(1),
-            _ => delivered,
-        };
         let sample = AckSample {
             now: ack.now,
-            acked,
+            acked: u32::try_from(news.delivered).unwrap_or(u32::MAX),
+            per_ack: self.config.growth == Growth::PerAck,
             rtt: news.last_sent.map(|sent| ack.now.saturating_sub(sent)),
             min_rtt: self.rtt.min_rtt(),
             one_way_delay: ack.one_way_delay,

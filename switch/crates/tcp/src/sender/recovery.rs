@@ -9,23 +9,28 @@ use crate::scoreboard::State;
 use crate::window::{Congestion, CongestionControl};
 
 impl Sender {
-    /// The quantity of which congestion takes a part: the flight in RFC 5681, the window in Linux.
-    fn basis(&self) -> u32 {
-        match self.config.recovery {
-            LossRecovery::Rack => self.window.cwnd(),
-            LossRecovery::Sack => u32::try_from(self.board.len()).unwrap_or(u32::MAX),
-        }
+    /// The quantity of which congestion takes a part: the window in Linux, the flight in RFC 5681. Of
+    /// the flight fast recovery leaves out what limited transmit has sent (RFC 5681 3.2 step 2, RFC
+    /// 6675 5 step 4.2), or every threshold would be a segment too high.
+    fn basis(&self, why: Congestion) -> u32 {
+        let flight = self.board.len();
+        let flight = match (self.config.recovery, why) {
+            (LossRecovery::Rack, _) => return self.window.cwnd(),
+            (LossRecovery::Sack, Congestion::Loss) => flight.saturating_sub(self.limited_sent),
+            (LossRecovery::Sack, Congestion::Timeout) => flight,
+        };
+        u32::try_from(flight).unwrap_or(u32::MAX)
     }
 
     fn reduce(&mut self, why: Congestion) {
-        let basis = self.basis();
+        let basis = self.basis(why);
         self.window.ssthresh = self.controller.on_congestion(&self.window, basis, why);
     }
 
     /// Fast recovery begins (RFC 5681 3.2, RFC 6675 5, RFC 6937 3).
     pub(super) fn enter_recovery(&mut self) {
         self.undo.begin(self.una, self.window, &self.controller);
-        let flight = self.window.cwnd();
+        let window = self.window.cwnd();
         self.reduce(Congestion::Loss);
         self.phase = Phase::Recovery;
         self.point = self.nxt;
@@ -36,7 +41,7 @@ impl Sender {
         self.counts.recoveries += 1;
         self.sack.begin();
         self.newreno.begin(self.nxt);
-        self.prr = Prr::new(flight, self.window.ssthresh);
+        self.prr = Prr::new(window, self.window.ssthresh);
         if !self.uses_rack() {
             self.window.set(self.window.ssthresh);
         }

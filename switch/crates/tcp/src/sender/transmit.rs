@@ -170,6 +170,9 @@ impl Sender {
         let end = start + length + u64::from(fin);
         self.board.push(start, end, fin, now);
         self.nxt = end;
+        if self.phase == Phase::Open && (self.sack.counts() || self.newreno.counts()) {
+            self.limited_sent += 1;
+        }
         if length < u64::from(self.agreed.mss) {
             self.small_end = end;
         }

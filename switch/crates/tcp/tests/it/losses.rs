@@ -50,6 +50,36 @@ fn a_single_loss() {
     }
 }
 
+/// RFC 5681 3.2 step 2, RFC 6675 5 step 4.2: the threshold is half of the flight without the two segments
+/// that limited transmit has sent. RFC 5681 3.1, after a timeout: half of all that is in flight.
+#[test]
+fn a_threshold() {
+    for config in [rfc_with_sack(), newreno()] {
+        for (lost, timeouts) in [(vec![40], 0), (vec![40, 40], 1), (vec![61], 0)] {
+            let dropped = lost.len();
+            let mut world = World::both(config.clone(), link()).with(dropping(&lost));
+            world.ends[CLIENT].send(1 << 40);
+            let mut window = 0;
+            while world.infos()[CLIENT].phase == Phase::Open {
+                window = world.infos()[CLIENT].cwnd;
+                assert!(world.step(10 * SECOND));
+            }
+            assert!(window > 10);
+            let info = world.infos()[CLIENT];
+            assert_eq!((info.phase, info.ssthresh), (Phase::Recovery, window / 2));
+            if timeouts == 0 {
+                continue;
+            }
+            assert_eq!(dropped, 2);
+            while world.infos()[CLIENT].phase != Phase::Loss {
+                assert!(world.step(60 * SECOND));
+            }
+            let info = world.infos()[CLIENT];
+            assert_eq!(info.ssthresh, info.outstanding / 2);
+        }
+    }
+}
+
 /// The same for a burst. NewReno repairs one a round trip (RFC 6582 1).
 #[test]
 fn a_burst() {

@@ -15,7 +15,7 @@ use crate::net::Net;
 use crate::wire::{self, BROADCAST, Packet};
 
 /// The last time that a world can reach.
-const END: u64 = 1 << 60;
+pub(super) const END: u64 = 1 << 60;
 
 /// What a source of the schedule is, by index.
 #[derive(Clone, Copy, Debug)]

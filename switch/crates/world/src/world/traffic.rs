@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Adds applications to a world.
 
-use super::run::Source;
+use super::run::{END, Source};
 use super::{MOST_APPLICATIONS, World, device_rank};
 use crate::application::{
     Application, Common, Kind as Traffic, Probes, ProbesConfig, RequestResponse,
@@ -120,6 +120,11 @@ impl World {
         if start < now {
             return Err(invalid(format!(
                 "traffic cannot start at {start} ns: it is {now} ns already"
+            )));
+        }
+        if start > END {
+            return Err(invalid(format!(
+                "traffic cannot start at {start} ns: a world ends at {END} ns"
             )));
         }
         if stop <= start {

@@ -318,3 +318,39 @@ fn time_and_traffic() {
         "there is no application 99; there are 1, counted from 0"
     );
 }
+
+/// What begins so late that its times would wrap around would begin at once.
+#[test]
+fn traffic_behind_the_end() {
+    let mut world = world(&Shape::default());
+    let (near, far) = (host(0, 1), host(1, 1));
+    let times = Times {
+        start: Some(u64::MAX - 1),
+        stop: None,
+    };
+    let stream = UdpStreamOptions {
+        times,
+        frame_length: 200,
+        interval: SECOND,
+        train: 1,
+        on_off: (0, 0),
+        at: None,
+    };
+    let expected = format!(
+        "traffic cannot start at {} ns: a world ends at {} ns",
+        u64::MAX - 1,
+        1_u64 << 60
+    );
+    assert_eq!(
+        words(world.add_udp_stream(&flow(&near, &far, 5000), stream)),
+        expected
+    );
+    let transfer = TransferOptions {
+        times,
+        ..TransferOptions::default()
+    };
+    assert_eq!(
+        words(world.add_transfer(&flow(&near, &far, 5201), &transfer)),
+        expected
+    );
+}

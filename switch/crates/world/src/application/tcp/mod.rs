@@ -310,6 +310,8 @@ impl Tcp {
             self.open(common, net, hosts);
         }
         let Some(pair) = &mut self.current else {
+            // No port was free: the plan has the time at which to try again.
+            self.plan_wake(common, net.now);
             return;
         };
         match &mut self.plan {

@@ -82,7 +82,7 @@ impl Transfers {
     /// One has ended.
     pub fn finished(&mut self, now: u64) {
         self.left = None;
-        self.next = self.pause.map(|pause| now + pause);
+        self.next = self.pause.map(|pause| now.saturating_add(pause));
     }
 }
 
