@@ -33,6 +33,16 @@ HEADERS: Final = {
 }
 
 
+_MOST_DIGITS: Final = 15
+"""Of a number in a request; Python refuses to read one of thousands."""
+
+
+def _number(text: str) -> int | None:
+    """A number of a request; None where the text is none."""
+    fits = text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
+    return int(text) if fits else None
+
+
 class Shared:
     """The objects that all handlers use.
 
@@ -76,7 +86,9 @@ class Handler(RequestHandler):
         self.finish({"error": sentence})
 
     def write_error(self, status_code: int, **_more: Any) -> None:
-        self.finish({"error": f"There is nothing here (HTTP {status_code})."})
+        failed = status_code >= 500
+        what = "The page made an error; its log says more" if failed else "There is nothing here"
+        self.finish({"error": f"{what} (HTTP {status_code})."})
 
     def json(self, text: bytes) -> None:
         """Answers with JSON."""
@@ -126,11 +138,11 @@ class HistoryPage(Handler):
         if rows is None and hub.system is not None and modem in hub.system.modems:
             # Nobody has looked at it yet.
             rows = Rows()
-        since = self.get_query_argument("since", "0")
-        if rows is None or not (since.isascii() and since.isdigit() and len(since) < 16):
+        since = _number(self.get_query_argument("since", "0"))
+        if rows is None or since is None:
             self.refuse(404, "There is no history of a modem of that name from that row on.")
             return
-        texts, following = rows.since(int(since), MOST_UPDATE_BYTES - 100)
+        texts, following = rows.since(since, MOST_UPDATE_BYTES - 100)
         more = b"null" if following is None else str(following).encode()
         self.json(b'{"rows":' + texts + b',"next":' + more + b"}")
 
@@ -139,8 +151,8 @@ class TracePage(Handler):
     """The trace of a packet that was dropped."""
 
     def get(self) -> None:
-        number = self.get_query_argument("id", "")
-        drop = self.shared.drops.get(int(number)) if number.isascii() and number.isdigit() else None
+        number = _number(self.get_query_argument("id", ""))
+        drop = None if number is None else self.shared.drops.get(number)
         if drop is None:
             self.refuse(404, "This packet is not kept any more.")
             return

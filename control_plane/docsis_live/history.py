@@ -2,6 +2,7 @@
 """The history, kept for pages that are reloaded or opened later; bounded in rows and bytes."""
 
 from collections import OrderedDict, deque
+from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import dropwhile
 from typing import Final
@@ -13,7 +14,8 @@ MOST_BYTES: Final = 4 << 20
 """The most bytes that a modem's rows take."""
 
 MOST_MODEMS: Final = 4
-"""Most that are followed in detail; the one that nobody has looked at for longest goes first."""
+"""Most that are followed in detail, but for those that pages look at; the one that nobody has
+looked at for longest goes first."""
 
 
 @dataclass(frozen=True)
@@ -79,12 +81,18 @@ class History:
         """The ones that are followed."""
         return tuple(self._modems)
 
-    def follow(self, modem: str) -> Rows:
-        """The rows of a modem, which is followed from now on."""
+    def follow(self, modem: str, looked_at: Collection[str] = ()) -> Rows:
+        """The rows of a modem, which is followed from now on.
+
+        Args:
+            modem: Name of the modem.
+            looked_at: Names of modems that pages look at, none of which makes room for it.
+        """
         rows = self._modems.setdefault(modem, Rows())
         self._modems.move_to_end(modem)
-        while len(self._modems) > MOST_MODEMS:
-            self._modems.popitem(last=False)
+        spare = [name for name in self._modems if name != modem and name not in looked_at]
+        for name in spare[: max(0, len(self._modems) - MOST_MODEMS)]:
+            del self._modems[name]
         return rows
 
     def of(self, modem: str) -> Rows | None:

@@ -74,7 +74,7 @@ class Hub:
         if self.system is None or modem not in self.system.modems:
             return False
         page.modem = modem
-        self.history.follow(modem)
+        self.history.follow(modem, {one.modem for one in self._pages})
         self._watch(self.history.modems)
         self._give(page, None, self._parts)
         return True

@@ -17,6 +17,7 @@ class Judge:
     """Judges one look after the other."""
 
     def __init__(self) -> None:
+        self._pid: int | None = None
         # Updates missed so far, by device, at the last looks.
         self._missed: deque[dict[str, int]] = deque(maxlen=_REMEMBERED)
 
@@ -27,6 +28,10 @@ class Judge:
             health: The controller's now.
             trouble: Another trouble, in words; "" for none.
         """
+        if health.pid != self._pid:
+            # Another controller counts from 0.
+            self._pid = health.pid
+            self._missed.clear()
         loops = [loop for loop in health.loops if loop.looped]
         before = self._missed[0] if self._missed else {}
         why = [trouble] if trouble else []

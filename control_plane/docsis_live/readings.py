@@ -53,6 +53,9 @@ DROPS: Final = (
 
 _SECONDS: Final = 1.0
 _MODEM: Final = "modem"
+_LARGEST: Final = 2**63 - 1
+"""The largest value that `Ints` have room for; no register of the pipeline has more bits."""
+
 _MOST_KEPT: Final = 128
 """Requests that are kept made; a neighbourhood's summary has some ten."""
 
@@ -146,6 +149,10 @@ class DeviceReader:
             for entity in p4r.ReadResponse.FromString(raw).entities:
                 entry = entity.register_entry
                 value = int.from_bytes(entry.data.bitstring, "big")
+                if value > _LARGEST:
+                    raise NoAnswer(
+                        f"{self.device.name} has a register of {value.bit_length()} bits"
+                    )
                 found[entry.register_id, entry.index.index] = value
         ids = [register_id(self._pipeline, name) for name in names]
         asked = [(register, flow) for flow in flows for register in ids]
@@ -226,7 +233,7 @@ class DeviceReader:
             NoAnswer: See there; `NotThere` where the target does not tell.
         """
         request = lateness.request(self.device.device_id)
-        (answer,) = self._call(lateness.METHOD, request)
+        answer = self._answer(lateness.METHOD, request)
         return lateness.now_ns(answer) // 1000
 
     def channels(self, maps: int) -> bytes:
@@ -235,8 +242,13 @@ class DeviceReader:
         Raises:
             NoAnswer: See there; also where the switch has no such channels.
         """
-        (answer,) = self._call(channel_state.METHOD, channel_state.request(maps))
-        return answer
+        return self._answer(channel_state.METHOD, channel_state.request(maps))
+
+    def _answer(self, method: str, request: bytes) -> bytes:
+        answers = self._call(method, request)
+        if len(answers) != 1:
+            raise NoAnswer(f"{self.device.name} gave {len(answers)} answers to one {method}")
+        return answers[0]
 
     def _call(self, method: str, request: bytes) -> list[bytes]:
         if self._calls is None:

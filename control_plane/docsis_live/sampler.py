@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Looks at the system ten times a second, in a thread of its own, and says what it saw.
 
-A controller or a switch that goes away is told, and looked for again every second.
+A controller or a switch that goes away is told, and looked for again every second. The service
+flows of the other switches are shown meanwhile.
 """
 
+import contextlib
 import json
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,6 +29,8 @@ from docsis_live.readings import CELLS, Classified, DeviceReader, NoAnswer, NotT
 from docsis_live.samples import Books, limits, values
 from docsis_live.summary import Summary
 from docsis_live.system import System, priorities
+
+_LOG: Final = logging.getLogger(__name__)
 
 INTERVAL_SECONDS: Final = 0.1
 _EVERY_SECOND: Final = 10
@@ -85,6 +90,9 @@ class Sampler:
         self._refresh = False
         self._number = 0
         self._sight: _Sight | None = None
+        # Of the controller, whatever is changed meanwhile.
+        self._judge = Judge()
+        self._failure = ""
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
 
     def start(self) -> None:
@@ -112,8 +120,7 @@ class Sampler:
                 # Missed updates are not made up for: a page shows the present.
                 due = now + INTERVAL_SECONDS / 2
             self._ended.wait(due - now)
-        if self._sight is not None:
-            self._sight.close()
+        self._give_up()
 
     def _look(self) -> Update:
         try:
@@ -121,12 +128,22 @@ class Sampler:
                 self._refresh = False
                 self._find()
             assert self._sight is not None
+            return self._sight.look(self._number, self.watched)
         except (ControllerError, StatusError, PipelineError) as error:
-            if self._sight is not None:
-                self._sight.close()
-                self._sight = None
-            return Update(self._number, _now_ms(), None, str(error))
-        return self._sight.look(self._number, self.watched)
+            trouble = str(error)
+        except Exception as error:
+            # Whatever it is, the page must not go on to show what was before.
+            trouble = f"the page cannot look at the system: {type(error).__name__}: {error}"
+            if trouble != self._failure:
+                _LOG.exception("the page cannot look at the system")
+            self._failure = trouble
+        self._give_up()
+        return Update(self._number, _now_ms(), None, trouble)
+
+    def _give_up(self) -> None:
+        if self._sight is not None:
+            self._sight.close()
+            self._sight = None
 
     def _find(self) -> None:
         """Asks the controller how it is, and for everything where that is new."""
@@ -136,7 +153,7 @@ class Sampler:
             status = fetch(health.pid if self._pid is None else self._pid, self._folder)
             if sight is not None:
                 sight.close()
-            self._sight = sight = _Sight(System(status, health.revision))
+            self._sight = sight = _Sight(System(status, health.revision), self._judge)
         sight.health = health
 
 
@@ -148,15 +165,19 @@ class _Sight:
         health: Its controller's, of the last second.
     """
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: System, judge: Judge) -> None:
         self.system = system
         self.health: Health | None = None
-        self._judge = Judge()
+        self._judge = judge
         self._readers = {name: DeviceReader(one) for name, one in system.devices.items()}
         self._summary = Summary(system)
         # From the machine's monotonic clock to a switch's, microseconds.
         self._offset_us: dict[str, int] = {}
         self._clockless: set[str] = set()
+        # Devices that do not answer, and why not. One that waits for its time limit would take it
+        # from the others at every update, so it is asked again in the next second.
+        self._silent: dict[str, str] = {}
+        self._looked = False
         self._books: dict[str, dict[int, Books]] = {}
         self._has_channels = bool(system.status.upstream_channels)
 
@@ -167,53 +188,71 @@ class _Sight:
 
     def look(self, number: int, watched: Sequence[str]) -> Update:
         """Looks at the system as it is now."""
-        troubles: list[str] = []
         rows: dict[str, bytes] = {}
         parts: dict[str, bytes] = {}
         at_second = number % _EVERY_SECOND == 0
         if at_second:
-            self._learn_clocks(troubles)
+            self._silent.clear()
+        if at_second or not self._looked:
+            self._looked = True
+            self._learn_clocks()
         now_ms = _now_ms()
         known = [name for name in watched if name in self.system.modems]
         for name in list(self._books):
             if name not in known:
                 del self._books[name]
-        try:
-            for name in known:
-                rows[name] = self._row(name, number, now_ms)
-            self._summary.step(self._readers, time.monotonic())
-            if at_second:
-                parts["summary"] = encode(self._summary.lines())
-                if known:
-                    parts["classifiers"] = encode(self._classifiers(known))
-            if self._has_channels and number % (_EVERY_SECOND // 2) == 0:
-                parts["channels"] = encode(self._channels())
-        except (NoAnswer, DecodeError) as error:
-            troubles.append(str(error))
+        for name in known:
+            rows[name] = self._row(name, number, now_ms)
+        for name, reader in self._readers.items():
+            with self._asking(name) as answers:
+                if answers:
+                    self._summary.step(name, reader, time.monotonic())
+        if at_second:
+            parts["summary"] = encode(self._summary.lines())
+            if known:
+                parts["classifiers"] = encode(self._classifiers(known))
+        if self._has_channels and number % (_EVERY_SECOND // 2) == 0:
+            shown = self._channels()
+            if shown is not None:
+                parts["channels"] = encode(shown)
+        trouble = "; ".join(self._silent.values())
         if at_second and self.health is not None:
-            parts["health"] = encode(self._judge.judged(self.health, "; ".join(troubles)))
-        return Update(number, now_ms, self.system, "; ".join(troubles), rows, parts)
+            parts["health"] = encode(self._judge.judged(self.health, trouble))
+        return Update(number, now_ms, self.system, trouble, rows, parts)
 
-    def _learn_clocks(self, troubles: list[str]) -> None:
+    @contextlib.contextmanager
+    def _asking(self, device: str) -> Iterator[bool]:
+        """A block that asks a device if it has answered so far, which it is told."""
+        try:
+            yield device not in self._silent
+        except (NoAnswer, DecodeError) as error:
+            answered = isinstance(error, NoAnswer)
+            why = str(error) if answered else f"{device} answers with something else: {error}"
+            self._silent[device] = why
+            self._offset_us.pop(device, None)
+            self._summary.forget(device)
+
+    def _learn_clocks(self) -> None:
         for name, reader in self._readers.items():
             if name in self._clockless:
                 continue
-            before = time.monotonic()
-            try:
-                now_us = reader.clock_us()
-            except NotThere:
-                self._clockless.add(name)
-                continue
-            except (NoAnswer, DecodeError) as error:
-                self._offset_us.pop(name, None)
-                troubles.append(str(error))
-                continue
-            self._offset_us[name] = now_us - round((before + time.monotonic()) / 2 * 1e6)
+            with self._asking(name) as answers:
+                if not answers:
+                    continue
+                before = time.monotonic()
+                try:
+                    now_us = reader.clock_us()
+                except NotThere:
+                    self._clockless.add(name)
+                    continue
+                self._offset_us[name] = now_us - round((before + time.monotonic()) / 2 * 1e6)
 
     def _row(self, modem: str, number: int, now_ms: int) -> bytes:
         flows: dict[str, list[Any]] = {}
         for device, shown in _by_device(self.system.flows(modem)):
-            flows |= self._values(modem, self._readers[device], shown)
+            with self._asking(device) as answers:
+                if answers:
+                    flows |= self._values(modem, self._readers[device], shown)
         return encode({"n": number, "t": now_ms, "f": flows})
 
     def _values(
@@ -247,26 +286,36 @@ class _Sight:
             known[flow.sfid] = books
 
     def _classifiers(self, modems: Sequence[str]) -> dict[str, dict[str, list[int | None]]]:
-        """Frames that each classifier took, by modem and SFID, in the order of the detail."""
+        """Frames that each classifier took, by modem and SFID, in the order of the detail.
+
+        Service flows of a device that does not answer are left out.
+        """
         read: dict[str, Classified] = {}
         found: dict[str, dict[str, list[int | None]]] = {}
         for name in modems:
             modem = self.system.modems[name]
             found[name] = {}
             for flow in self.system.flows(name):
-                if flow.device not in read:
-                    read[flow.device] = self._readers[flow.device].classified()
-                counts = read[flow.device]
+                with self._asking(flow.device) as answers:
+                    if answers and flow.device not in read:
+                        read[flow.device] = self._readers[flow.device].classified()
+                counts = read.get(flow.device)
+                if counts is None:
+                    continue
                 found[name][str(flow.sfid)] = [
                     _packets(counts, modem.number, priority) for _, priority in priorities(flow)
                 ]
         return found
 
-    def _channels(self) -> list[dict[str, Any]]:
+    def _channels(self) -> list[dict[str, Any]] | None:
+        """The channels, as the modems' device tells them; None where it does not answer."""
         for device in self.system.status.devices:
             if device.role == "cm":
-                answer = self._readers[device.name].channels(MAPS)
-                return channels(channels_from(answer, self.system.flow_name))
+                with self._asking(device.name) as answers:
+                    if answers:
+                        answer = self._readers[device.name].channels(MAPS)
+                        return channels(channels_from(answer, self.system.flow_name))
+                return None
         return []
 
 

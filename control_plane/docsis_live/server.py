@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import bokeh
 from tornado.httpserver import HTTPServer
+from tornado.iostream import IOStream
 from tornado.netutil import bind_sockets
 from tornado.web import Application, StaticFileHandler
 
@@ -29,9 +30,29 @@ _BOKEH: Final = Path(bokeh.__file__).with_name("server") / "static" / "js"
 _BOKEH_FILES: Final = r"(bokeh\.min\.js|bokeh-api\.min\.js)"
 _IDLE_SECONDS: Final = 30.0
 
+MOST_CONNECTIONS: Final = 64
+"""At a time, those of pages included; a browser makes seven for a page."""
+
 
 class PortTaken(Exception):
     """The port cannot be had; the message says why and what to do."""
+
+
+class _Server(HTTPServer):
+    """A server that closes connections beyond a bound, so that its descriptors suffice."""
+
+    def initialize(self, *args: Any, **more: Any) -> None:  # Tornado's name
+        super().initialize(*args, **more)
+        self._open: set[IOStream] = set()
+
+    def handle_stream(self, stream: IOStream, address: tuple[Any, ...]) -> None:
+        if len(self._open) >= MOST_CONNECTIONS:
+            self._open = {one for one in self._open if not one.closed()}
+        if len(self._open) >= MOST_CONNECTIONS:
+            stream.close()
+            return
+        self._open.add(stream)
+        super().handle_stream(stream, address)
 
 
 class _File(StaticFileHandler):
@@ -107,7 +128,7 @@ def listen(port: int) -> tuple[list[Any], int]:
 
 def serve(shared: Shared, sockets: list[Any]) -> HTTPServer:
     """Starts to serve, in the running event loop."""
-    server = HTTPServer(
+    server = _Server(
         application(shared),
         max_body_size=actions.MOST_BYTES,
         max_buffer_size=64 << 10,

@@ -5,7 +5,7 @@ A neighbourhood has hundreds of service flows. They are read in parts, one of ea
 update, so that no answer keeps the switch's thread from its packets and the control loop.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from docsis_control.status.model import ServiceFlow
@@ -43,24 +43,24 @@ class Summary:
         # By SFID: modem, whether upstream, bit/s, backlog, drops.
         self._seen: dict[int, tuple[str, bool, int, int, int]] = {}
 
-    def step(self, readers: Mapping[str, DeviceReader], now: float) -> None:
-        """Reads the next part of each device.
+    def step(self, device: str, reader: DeviceReader, now: float) -> None:
+        """Reads the next part of a device.
 
         Args:
-            readers: Readers of the devices, by name.
+            device: Name of the device.
+            reader: Its reader.
             now: A monotonic clock, seconds.
 
         Raises:
-            NoAnswer: A device does not answer.
+            NoAnswer: The device does not answer.
         """
-        for name, parts in self._parts.items():
-            place = self._next[name]
-            if place == 0:
-                if not parts or now - self._started[name] < _SWEEP_SECONDS:
-                    continue
-                self._started[name] = now
-            self._read(parts[place], readers[name])
-            self._next[name] = (place + 1) % len(parts)
+        parts, place = self._parts[device], self._next[device]
+        if place == 0:
+            if not parts or now - self._started[device] < _SWEEP_SECONDS:
+                return
+            self._started[device] = now
+        self._read(parts[place], reader)
+        self._next[device] = (place + 1) % len(parts)
 
     def _read(self, part: _Part, reader: DeviceReader) -> None:
         cells, at = reader.registers(BOOKS, part.indexes)
@@ -72,6 +72,13 @@ class Summary:
             self._books[flow.sfid] = books
             up = flow.direction == "upstream"
             self._seen[flow.sfid] = modem, up, rate, books.backlog, drops[column]
+
+    def forget(self, device: str) -> None:
+        """A device does not answer: what its service flows did is not what they do."""
+        for part in self._parts[device]:
+            for _, flow in part.flows:
+                self._books.pop(flow.sfid, None)
+                self._seen.pop(flow.sfid, None)
 
     def lines(self) -> list[list[Any]]:
         """Name, bit/s up and down, bytes queued up and down, and frames dropped, for each modem."""

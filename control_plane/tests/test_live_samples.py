@@ -20,7 +20,7 @@ from docsis_live.actions import ActionError, Manage, parse
 from docsis_live.drops import Drops, packets, told
 from docsis_live.guard import Guard
 from docsis_live.history import MOST_BYTES, MOST_MODEMS, MOST_ROWS, History, Row, Rows
-from docsis_live.hub import MOST_UPDATE_BYTES, Hub
+from docsis_live.hub import MOST_PAGES, MOST_UPDATE_BYTES, Hub
 from docsis_live.loops import Judge
 from docsis_live.sampler import Update
 from docsis_live.samples import (
@@ -155,6 +155,8 @@ def test_history_is_bounded() -> None:
     for name in "abcdef":
         history.follow(name)
     assert history.modems == tuple("abcdef"[-MOST_MODEMS:])
+    history.follow("g", ("c", "d"))
+    assert history.modems == tuple("cdfg")
 
 
 @dataclass
@@ -192,6 +194,30 @@ def test_an_update_is_never_longer_than_it_may_be() -> None:
     assert "summary" in page.got[-1]
     assert "channels" not in page.got[-1]
     assert not hub.look_at(page, "nobody")
+
+
+def test_every_page_has_a_modem_of_its_own() -> None:
+    watched: list[tuple[str, ...]] = []
+    hub = Hub(watched.append)
+    modems = tuple(replace(STATUS.modems[0], name=f"m{number}") for number in range(12))
+    system = System(replace(STATUS, modems=modems), 0)
+    hub.publish(Update(1, 0, system, ""))
+    pages = [FakePage() for _ in range(MOST_PAGES)]
+    for page, modem in zip(pages, modems, strict=False):
+        hub.add(page)
+        assert hub.look_at(page, modem.name)
+    # The last page goes from modem to modem, and none of the others' makes room.
+    for modem in modems[MOST_PAGES:]:
+        assert hub.look_at(pages[-1], modem.name)
+    assert {page.modem for page in pages} <= set(watched[-1])
+    rows = dict.fromkeys(watched[-1], b'{"n":2}')
+    hub.publish(Update(2, 0, system, "", rows))
+    assert [page.got[-1].get("row") for page in pages] == [{"n": 2}] * MOST_PAGES
+    assert len(watched[-1]) == MOST_PAGES
+    for page in pages[1:]:
+        hub.remove(page)
+    assert hub.look_at(pages[0], "m11")
+    assert len(watched[-1]) == MOST_MODEMS
 
 
 def test_what_a_page_did_not_take_is_told_again() -> None:
