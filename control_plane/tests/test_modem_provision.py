@@ -112,6 +112,15 @@ def test_classifiers() -> None:
     assert third.destination_ports is None
 
 
+@pytest.mark.parametrize("empty", ["{}", "{other_tlvs: [{type: 99, value: '0x01'}]}"])
+def test_an_ipv6_header_without_a_condition_takes_none_away(empty: str) -> None:
+    text = HOME.replace("      protocol: udp\n", "      source_address: 10.0.0.11\n")
+    (without,) = modem(text).classifiers
+    (beside,) = modem(text.replace("    ip:\n", f"    ipv6: {empty}\n    ip:\n")).classifiers
+    assert beside == without
+    assert beside.source == (0x0A00000B, 0xFFFFFFFF)
+
+
 def test_ports_alone_match_either_version() -> None:
     text = HOME.replace("      tos: {low: 0xb8, high: 0xb8, mask: 0xfc}\n", "")
     text = text.replace("      protocol: udp\n", "").replace(

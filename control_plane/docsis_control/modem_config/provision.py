@@ -13,7 +13,7 @@ from docsis_control.config.models import (
 )
 from docsis_control.config.units import BufferLimit
 from docsis_control.modem_config.ack_suppression import AckSuppression
-from docsis_control.modem_config.classifiers import ByteRange, Classifier
+from docsis_control.modem_config.classifiers import ByteRange, Classifier, Ip, Ipv6Header
 from docsis_control.modem_config.document import ModemConfiguration
 from docsis_control.modem_config.fields import ANY_PROTOCOL
 from docsis_control.modem_config.provisioned import (
@@ -182,10 +182,11 @@ def _classifier(
     given: Classifier, direction: Direction, reference: int, service_flow: int
 ) -> PacketClassifier:
     ip, ethernet, tag = given.ip, given.ethernet, given.ieee_802_1q
+    # Without a condition it asks for nothing, not even the version.
     ipv6 = given.ipv6 if given.ipv6 and given.ipv6.only_ipv6 else None
     version = 6 if ipv6 else 4 if ip and ip.only_ipv4 else None
     protocol = ipv6.next_header if ipv6 else ip.protocol if ip else None
-    source, destination = _addresses(given)
+    source, destination = _addresses(ip, ipv6)
     mac = ethernet.destination_mac if ethernet else None
     sender = ethernet.source_mac if ethernet else None
     frame = ethernet.ethertype if ethernet else None
@@ -215,19 +216,18 @@ def _classifier(
 
 
 def _addresses(
-    given: Classifier,
+    ip: Ip | None, ipv6: Ipv6Header | None
 ) -> tuple[tuple[int, int] | None, tuple[int, int] | None]:
     """Source and destination, each as address and mask."""
-    if given.ipv6:
-        header = given.ipv6
+    if ipv6:
         return (
-            _prefix(header.source_address, header.source_prefix_length),
-            _prefix(header.destination_address, header.destination_prefix_length),
+            _prefix(ipv6.source_address, ipv6.source_prefix_length),
+            _prefix(ipv6.destination_address, ipv6.destination_prefix_length),
         )
-    if given.ip:
+    if ip:
         return (
-            _masked(given.ip.source_address, given.ip.source_mask),
-            _masked(given.ip.destination_address, given.ip.destination_mask),
+            _masked(ip.source_address, ip.source_mask),
+            _masked(ip.destination_address, ip.destination_mask),
         )
     return None, None
 
