@@ -36,13 +36,6 @@ _NONE: Final = "-"
 
 _STATE_STYLES: Final = {"INACTIVE": "dim", "QUIESCENT": "", "ACTIVE": "bold yellow"}
 
-_WITH_TARGET: Final = (
-    QueueManager.DOCSIS_PIE.label,
-    QueueManager.DOCSIS_PIE_2014.label,
-    QueueManager.PIE.label,
-)
-"""Queue managers that the latency target is for; CoDel's is a parameter of its own."""
-
 _MANY: Final = 4
 """More modems than this are summed up, a line each, unless some are named."""
 
@@ -347,7 +340,7 @@ def _flow(modem: str, flow: ServiceFlow) -> Row:
         _mbps(reserved) if reserved else _NONE,
         f"{given.maximum_traffic_burst_bytes / 1e3:.1f}" if sustained is not None else _NONE,
         f"{given.buffer_bytes / 1e3:.1f}",
-        f"{given.latency_target_ms:g}" if given.queue_manager in _WITH_TARGET else _NONE,
+        _NONE if given.latency_target_ms is None else f"{given.latency_target_ms:g}",
     )
 
 

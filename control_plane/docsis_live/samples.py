@@ -5,10 +5,8 @@ A row has the values of each service flow as a list in the order of `COLUMNS`.
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final
 
-from docsis_control.config.units import parse_duration
 from docsis_control.law.docsis_pie import Status
 from docsis_control.law.fixed_point import PROB_ONE
 from docsis_control.plan import TOKENS_PER_BYTE
@@ -185,23 +183,5 @@ def limits(flow: ServiceFlow) -> tuple[int | None, int | None, float | None]:
     return (
         given.maximum_sustained_traffic_rate_bps,
         given.peak_traffic_rate_bps,
-        target_ms(flow),
+        given.latency_target_ms,
     )
-
-
-def target_ms(flow: ServiceFlow) -> float | None:
-    """The latency target that its queue manager goes by, milliseconds; None without one."""
-    given = flow.provisioned
-    if not given.aqm_enabled:
-        return None
-    own = given.queue_management.get("target")
-    return given.latency_target_ms if own is None else _milliseconds(str(own))
-
-
-@lru_cache(maxsize=64)
-def _milliseconds(written: str) -> float | None:
-    try:
-        return parse_duration(written) / 1e6
-    except ValueError:
-        # A newer controller may have targets of another kind.
-        return None

@@ -9,7 +9,6 @@ from typing import Any, Final
 from docsis_control.classification import entry_priority_of
 from docsis_control.mac.channel_state import FlowName
 from docsis_control.status.model import Device, Modem, ServiceFlow, Status
-from docsis_live.samples import target_ms
 
 MOST_FLOWS: Final = 64
 """Service flows of a modem that are shown in detail."""
@@ -124,7 +123,7 @@ def _flow(system: System, flow: ServiceFlow) -> dict[str, Any]:
         "buffer_bytes": given.buffer_bytes,
         "queue_manager": given.queue_manager,
         "controlled": flow.aqm is not None,
-        "target_ms": target_ms(flow),
+        "target_ms": given.latency_target_ms,
         "classifiers": [
             {"reference": one.reference, "match": _words(one.match)}
             for one in classifiers[:MOST_CLASSIFIERS]

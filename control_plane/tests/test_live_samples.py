@@ -29,7 +29,6 @@ from docsis_live.samples import (
     aqm_state,
     delay_ms,
     drop_probability,
-    target_ms,
     tokens_bytes,
     values,
 )
@@ -115,14 +114,6 @@ def test_the_state_in_force_is_that_of_who_moved_last() -> None:
     assert aqm_state(a_flow(queue_manager="pie"), 0, 0) is None
     assert drop_probability(flow, PROB_ONE // 8) == 0.125
     assert drop_probability(replace(flow, aqm=None), PROB_ONE) is None
-
-
-def test_the_target_is_that_of_the_manager() -> None:
-    assert target_ms(a_flow(latency_target_ms=10.0)) == 10.0
-    codel = {"algorithm": "codel", "target": "20 ms"}
-    assert target_ms(a_flow(queue_management=codel)) == 20.0
-    assert target_ms(a_flow(queue_management={"target": "soon"})) is None
-    assert target_ms(a_flow(aqm_enabled=False)) is None
 
 
 def test_a_row_has_all_columns() -> None:

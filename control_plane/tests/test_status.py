@@ -18,6 +18,7 @@ from channel_states import answer, state
 
 from docsis_control.gen.docsis.tm.v1 import traffic_manager_pb2 as tm
 from docsis_control.local_socket import prepare, socket_of
+from docsis_control.metrics.families import families
 from docsis_control.p4rt.errors import P4RuntimeError
 from docsis_control.queue_managers.document import from_mapping
 from docsis_control.queue_managers.names import Preset, QueueManager
@@ -26,6 +27,7 @@ from docsis_control.recording import RECENT, DeviceRecord
 from docsis_control.snmp.objects import (
     ACTIVE,
     AQM_ALG_IN_USE,
+    AQM_LATENCY_TARGET,
     DOCSIS_PIE,
     FIRST_IF_INDEX,
     OTHER,
@@ -39,6 +41,7 @@ from docsis_control.status.server import serving
 from docsis_control.status.shared import SharedStatus
 from docsis_control.topology import Topology, load_topology
 from docsis_control.topology.models import Link
+from docsis_live.samples import limits
 
 CLASSIFIER = "FrameIngress.classifier.classifier"
 PRIMARY = "FrameIngress.classifier.primary"
@@ -350,6 +353,21 @@ async def test_shows_drop_tail_without_aqm(running: Any) -> None:
         assert status.devices[0].state_access == "packets"
 
 
+TARGETS = {
+    Preset.DOCSIS_PIE: 10.0,
+    Preset.DOCSIS_PIE_RATE_TRACKING: 10.0,
+    Preset.DOCSIS_PIE_2014: 15.0,
+    Preset.PIE: 15.0,
+    Preset.PIE_002: 15.0,
+    Preset.SFQ_PIE: 45.0,
+    Preset.CODEL: 20.0,
+    Preset.CODEL_DT: 20.0,
+    Preset.CODEL_002: 20.0,
+    Preset.SFQ_CODEL: 50.0,
+}
+"""Latency targets that presets go by, milliseconds; the service flow's own is 10 ms."""
+
+
 @pytest.mark.parametrize("preset", Preset)
 async def test_shows_who_manages_a_queue_and_how(running: Any, preset: Preset) -> None:
     management = PRESETS[preset]
@@ -373,6 +391,17 @@ async def test_shows_who_manages_a_queue_and_how(running: Any, preset: Preset) -
         else:
             pie = management.queue_manager is QueueManager.DOCSIS_PIE
             assert in_use == Value(AQM_ALG_IN_USE.syntax, DOCSIS_PIE if pie else OTHER)
+        target_ms = TARGETS.get(preset)
+        assert up.provisioned.latency_target_ms == target_ms
+        told = tree(status).get((*AQM_LATENCY_TARGET.oid, FIRST_IF_INDEX, ACTIVE, up.sfid))
+        assert (None if told is None else told.value) == target_ms
+        (exported,) = (
+            metric for metric in families(status) if metric.name.endswith("_target_seconds")
+        )
+        assert [sample.value for sample in exported.samples if sample.labels["sfid"] == "1"] == (
+            [] if target_ms is None else [target_ms / 1e3]
+        )
+        assert limits(up)[-1] == target_ms
         jsonschema.validate(json.loads(encode(status)), json_schema())
 
 

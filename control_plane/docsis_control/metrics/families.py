@@ -126,7 +126,10 @@ def _provisioned(flows: _Flows) -> Iterator[Metric]:
     priority = _flow_gauge("traffic_priority", "Traffic Priority, 7 first.")
     burst = _flow_gauge("max_burst_bytes", "Maximum Traffic Burst.")
     buffer = _flow_gauge("buffer_bytes", "Limit of the queue.")
-    target = _flow_gauge("aqm_latency_target_seconds", "AQM latency target.")
+    target = _flow_gauge(
+        "aqm_latency_target_seconds",
+        "AQM latency target; none where the queue manager has none.",
+    )
     for labels, flow in paced(flows):
         given = flow.provisioned
         info.add_metric(
@@ -146,7 +149,7 @@ def _provisioned(flows: _Flows) -> Iterator[Metric]:
         priority.add_metric(labels, given.traffic_priority)
         burst.add_metric(labels, given.maximum_traffic_burst_bytes)
         buffer.add_metric(labels, given.buffer_bytes)
-        if given.aqm_enabled:
+        if given.latency_target_ms is not None:
             target.add_metric(labels, given.latency_target_ms / 1e3)
     yield from (info, sustained, peak, reserved, priority, burst, buffer, target)
 

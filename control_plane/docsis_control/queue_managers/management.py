@@ -101,6 +101,14 @@ class QueueManagement(Model):
         """Nanoseconds for `latency_target` of the service flow's entry; None is the flow's own."""
         return None
 
+    def latency_target_of(self, flow: "ServiceFlow") -> int | None:
+        """The latency target that it goes by with a service flow, microseconds; None without one.
+
+        Not every manager goes by one; a share of the buffer, or a curve, is none.
+        """
+        del flow
+        return None
+
     def entries(self, flow: "ServiceFlow") -> "Iterator[TableEntry]":
         """Yields the entries of its own tables for a service flow under it; most have none."""
         yield from ()

@@ -217,8 +217,9 @@ def _parameters(instance: Oid, flow: ServiceFlow) -> _Found:
     yield TARGET_BUFFER, instance, given.target_buffer_bytes or NO_TARGET_BUFFER
     yield MAXIMUM_BUFFER, instance, NO_MAXIMUM_BUFFER if maximum is None else maximum
     yield AQM_DISABLED, instance, _truth(not given.aqm_enabled)
-    if given.aqm_enabled:
+    if given.latency_target_ms is not None:
         yield AQM_LATENCY_TARGET, instance, round(given.latency_target_ms)
+    if given.aqm_enabled:
         pie = given.queue_manager == QueueManager.DOCSIS_PIE.label
         yield AQM_ALG_IN_USE, instance, DOCSIS_PIE if pie else OTHER
 

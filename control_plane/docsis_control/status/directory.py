@@ -174,6 +174,7 @@ def _parameters(
     channel: str | None = None,
 ) -> model.Provisioned:
     scheduling = configured.scheduling if configured else None
+    target_us = flow.management.latency_target_of(flow)
     return model.Provisioned(
         traffic_priority=flow.traffic_priority,
         maximum_sustained_traffic_rate_bps=flow.max_sustained_rate or None,
@@ -190,7 +191,7 @@ def _parameters(
         aqm_enabled=flow.aqm_enabled,
         queue_manager=flow.queue_manager.label,
         queue_management=_written(flow.management),
-        latency_target_ms=flow.latency_target_us / 1e3,
+        latency_target_ms=None if target_us is None else target_us / 1e3,
         scheduling=None if scheduling is None else _scheduling(scheduling, channel),
         ack_suppression=flow.ack_suppression.value,
         suppresses_acks=flow.suppresses_acks,

@@ -16,7 +16,7 @@ from docsis_control.priority import paced
 from docsis_control.queue_managers import names
 from docsis_control.status.upstream import UpstreamChannel
 
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 4
 """Raised when a field changes its meaning or goes; new fields do not raise it."""
 
 # A reader takes documents of a newer controller, which may hold more.
@@ -166,10 +166,11 @@ class Provisioned:
             "the service flow's own is not repeated. Its JSON Schema is queue-manager."
         ),
     )
-    latency_target_ms: float = Field(
+    latency_target_ms: float | None = Field(
         ge=0,
         description=(
-            "AQM latency target, milliseconds; that of a queue manager which has one of its own."
+            "The AQM latency target that the queue manager goes by, milliseconds: its own, or the "
+            "service flow's; null for a queue manager without one."
         ),
     )
     scheduling: Scheduling | None = Field(

@@ -51,6 +51,11 @@ class AnyCodel(QueueManagement):
             )
         return self
 
+    def latency_target_of(self, flow: "ServiceFlow") -> int | None:
+        """See `QueueManagement`; its own, whatever the service flow's is."""
+        del flow
+        return self.target // 1000
+
     def entries(self, flow: "ServiceFlow") -> "Iterator[TableEntry]":
         """See `QueueManagement`; the entry of a control that is CoDel (`codel.p4`)."""
         yield entry(

@@ -12,6 +12,7 @@ from docsis_control.queue_managers.names import Preset
 
 if TYPE_CHECKING:
     from docsis_control.law.law import Law
+    from docsis_control.plan import ServiceFlow
 
 
 class DocsisPie(QueueManagement):
@@ -46,6 +47,10 @@ class DocsisPie(QueueManagement):
     def pipeline_target(self) -> int | None:
         """See `QueueManagement`."""
         return self.latency_target
+
+    def latency_target_of(self, flow: "ServiceFlow") -> int | None:
+        """See `QueueManagement`."""
+        return flow.latency_target_us
 
     def law(self, granted: bool) -> "type[Law]":
         """See `QueueManagement`."""

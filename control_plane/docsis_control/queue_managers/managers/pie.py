@@ -13,6 +13,7 @@ from docsis_control.queue_managers.names import Preset
 
 if TYPE_CHECKING:
     from docsis_control.law.law import Law
+    from docsis_control.plan import ServiceFlow
 
 
 class AnyPie(QueueManagement):
@@ -58,6 +59,10 @@ class AnyPie(QueueManagement):
     def pipeline_target(self) -> int | None:
         """See `QueueManagement`."""
         return self.target
+
+    def latency_target_of(self, flow: "ServiceFlow") -> int | None:
+        """See `QueueManagement`."""
+        return flow.latency_target_us
 
 
 class Pie(AnyPie):
