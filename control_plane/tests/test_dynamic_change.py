@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from docsis_control.config.models import KeyedError
 from docsis_control.dynamic.change import Action, Change, Kind, changed
-from docsis_control.modem_config import ModemConfiguration, from_yaml
+from docsis_control.modem_config import ModemConfiguration, check, from_yaml, to_yaml
 
 FLOW, CLASSIFIER = Kind.UPSTREAM_SERVICE_FLOW, Kind.UPSTREAM_CLASSIFIER
 HOME = Path("home.yaml")
@@ -121,9 +123,61 @@ def test_a_file_in_its_own_order_can_be_changed() -> None:
             "upstream_classifiers.1.ip",
             "must be a mapping",
         ),
+        (
+            Change(Action.SET, FLOW, 2, {"other_tlvs": [{"type": 43, "value": "0x" + 250 * "00"}]}),
+            "upstream_service_flows.1",
+            "a TLV holds at most 255; leave something out",
+        ),
     ],
 )
 def test_refuses(home: ModemConfiguration, change: Change, key: str, words: str) -> None:
     with pytest.raises(KeyedError, match=words) as caught:
         changed(home, [change])
     assert caught.value.key == key
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+KEYS = st.sampled_from(
+    (
+        *("service_flow_reference", "classifier_reference", "service_flow_id", "aqm", "ip"),
+        *("other_tlvs", "tlv_order", "rule_priority", "maximum_sustained_traffic_rate"),
+    )
+)
+CHANGES = st.lists(
+    st.builds(
+        Change,
+        st.sampled_from(Action),
+        st.sampled_from(Kind),
+        st.none() | st.integers(0, 4),
+        st.dictionaries(KEYS, JSON, max_size=3),
+    ),
+    max_size=4,
+)
+
+
+@given(CHANGES)
+def test_whatever_is_asked_is_done_or_refused_in_a_sentence(changes: list[Change]) -> None:
+    home = from_yaml(TEXT, HOME)
+    try:
+        after = changed(home, changes)
+    except KeyedError as refused:
+        key, words, after = refused.key, str(refused), home
+    else:
+        key = words = "done"
+    assert key
+    assert words
+    # What breaks a rule is refused when the service is made of it.
+    if not check(after):
+        assert from_yaml(to_yaml(after), HOME) == after
+
+
+def test_a_reference_of_another_kind_is_refused_and_no_crash(home: ModemConfiguration) -> None:
+    with pytest.raises(KeyedError) as caught:
+        changed(home, [add(FLOW, service_flow_reference=[1]), add(FLOW)])
+    assert caught.value.key == "upstream_service_flows.2.service_flow_reference"

@@ -13,6 +13,7 @@ from docsis_control.config.yaml_file import explain, plain
 from docsis_control.modem_config.document import ModemConfiguration
 from docsis_control.modem_config.file import to_plain
 from docsis_control.modem_config.provisioned import Direction
+from docsis_control.modem_config.rules import check_lengths
 from docsis_control.queue_managers.management import QueueManagement
 from docsis_control.queue_managers.presets import name_of
 
@@ -130,22 +131,28 @@ def changed(configuration: ModemConfiguration, changes: Sequence[Change]) -> Mod
         if not data.get(kind.value, True):
             del data[kind.value]
     try:
-        return ModemConfiguration.model_validate(data)
+        after = ModemConfiguration.model_validate(data)
     except ValidationError as error:
         _, location, sentence = explain(ModemConfiguration, error)[0]
         raise KeyedError(".".join(map(str, location)), sentence) from None
+    # A modem could never have booted from it, as no file can hold it.
+    for violation in check_lengths(after):
+        raise KeyedError(".".join(map(str, violation.location)), violation.message)
+    return after
 
 
 def _added(data: Mapping[str, Any], change: Change) -> dict[str, Any]:
     values = dict(change.values)
     key = change.kind.reference
     if key not in values:
-        taken = {
+        numbers = (
             entry.get(key)
             for kind in Kind
             if kind.reference == key
             for entry in data.get(kind.value, ())
-        }
+        )
+        # An entry of a change before this one may hold anything: it is checked with all others.
+        taken = {number for number in numbers if isinstance(number, int)}
         free = (n for n in range(1, _LAST_REFERENCE[key] + 1) if n not in taken)
         values[key] = next(free, None)
     if change.kind in _FLOWS:
