@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -52,7 +53,15 @@ def _pipeline(program: str, folder: str) -> Pipeline:
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
     """Runs the loop until the coroutine is done."""
-    return _loop().run_until_complete(coroutine)
+    task = _loop().create_task(coroutine)
+    try:
+        return _loop().run_until_complete(task)
+    except KeyboardInterrupt:
+        # What was interrupted must not go on beside the next question.
+        task.cancel()
+        with suppress(asyncio.CancelledError, ConnectionLost, P4RuntimeError):
+            _loop().run_until_complete(task)
+        raise
 
 
 @dataclass(frozen=True)

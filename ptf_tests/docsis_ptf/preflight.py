@@ -6,8 +6,8 @@ from __future__ import annotations
 import select
 import socket
 import time
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -76,23 +76,54 @@ def examine(params: TestParams, interfaces: Mapping[int, str]) -> tuple[tuple[Pr
         Its profiles, and what it had before: the programs that are pushed replace it.
 
     Raises:
-        TargetError: It cannot be tested; it has been left with what it had.
+        TargetError: It cannot be tested; it has been left with what it had. It is left so behind
+            every other exception, too; a KeyboardInterrupt has a note of it.
     """
     client = _connect(params)
-    try:
-        found = Found.take(client, params.device_id)
+    with closing(client):
+        with _in_words(params):
+            found = Found.take(client, params.device_id)
         try:
-            _check_programs(params, client)
-            profiles = ask(client)
-            _check_cables(params, interfaces, client, profiles)
-        except TargetError as error:
-            try:
-                found.give_back(client, params.device_id)
-            except (ConnectionLost, P4RuntimeError) as failure:
-                said = f"{error}; and what it had before could not be given back: {failure}"
-                raise TargetError(said) from None
+            with _in_words(params):
+                _check_programs(params, client)
+                profiles = ask(client)
+                _check_cables(params, interfaces, client, profiles)
+        except BaseException as error:
+            # By a client of its own: this one may have been interrupted in the middle of a call.
+            client.close()
+            failure = _restore(params, found)
+            if isinstance(error, TargetError):
+                raise TargetError(f"{error}; and {failure}" if failure else str(error)) from None
+            error.add_note(f"target {params.target}: {failure or found}")
             raise
         return profiles, found
+
+
+def give_back(params: TestParams, found: Found) -> str:
+    """Gives a target back what it had; returns what it has now, in words."""
+    return _restore(params, found) or str(found)
+
+
+def _restore(params: TestParams, found: Found) -> str:
+    """Gives a target back what it had; returns why that could not be, or nothing."""
+    if found.config is None:
+        return ""
+    try:
+        client = _connect(params)
+        try:
+            found.give_back(client, params.device_id)
+        finally:
+            client.close()
+    except (TargetError, ConnectionLost, P4RuntimeError) as error:
+        return f"what it had before could not be given back: {error}"
+    return ""
+
+
+@contextmanager
+def _in_words(params: TestParams) -> Iterator[None]:
+    """What goes wrong while a target is asked is a TargetError."""
+    try:
+        yield
     except PipelineError as error:
         raise TargetError(str(error)) from None
     except ConnectionLost as error:
@@ -102,21 +133,6 @@ def examine(params: TestParams, interfaces: Mapping[int, str]) -> tuple[tuple[Pr
         ) from None
     except P4RuntimeError as error:
         raise TargetError(f"target {params.target}: {error}") from None
-    finally:
-        client.close()
-
-
-def give_back(params: TestParams, found: Found) -> str:
-    """Gives a target back what it had; returns what it has now, in words."""
-    try:
-        client = _connect(params)
-        try:
-            found.give_back(client, params.device_id)
-        finally:
-            client.close()
-    except (TargetError, ConnectionLost, P4RuntimeError) as error:
-        return f"what it had before could not be given back: {error}"
-    return str(found)
 
 
 def _connect(params: TestParams) -> Client:

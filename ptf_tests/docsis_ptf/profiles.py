@@ -91,7 +91,7 @@ def _mac(client: Client) -> str | None:
     try:
         client.call("Get of upstream channels", _MAC_GET, b"")
     except P4RuntimeError as error:
-        if error.code is grpc.StatusCode.UNIMPLEMENTED:
+        if error.unimplemented:
             return f"it has no service docsis.mac.v1 ({error})"
         if error.code is grpc.StatusCode.FAILED_PRECONDITION:
             return f"it has no RF link ({error})"
@@ -103,7 +103,7 @@ def _unimplemented(probe: Callable[[], object], what: str) -> str | None:
     try:
         probe()
     except P4RuntimeError as error:
-        if error.code is not grpc.StatusCode.UNIMPLEMENTED:
+        if not error.unimplemented:
             raise
         return f"{what} ({error})"
     return None

@@ -73,9 +73,14 @@ def run(told: Options) -> int:
         else:
             # The target gets back what it had, however the run is ended.
             signal.signal(signal.SIGTERM, _terminated)
+            if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+                # The terminal was closed; under nohup nobody hears of that.
+                signal.signal(signal.SIGHUP, _terminated)
             try:
                 status = _examined(params, told.ports, chosen, told.seed, folder, own=False)
-            except KeyboardInterrupt:
+            except KeyboardInterrupt as interrupt:
+                for note in getattr(interrupt, "__notes__", ()):
+                    print(f"ptf: {note}", file=sys.stderr)
                 # The verdicts so far are worth having.
                 status = _INTERRUPTED
     except (OSError, ValueError, TargetError, sandbox.SandboxError, switches.SwitchError) as error:
@@ -186,7 +191,7 @@ def _sandboxed(job: dict[str, Any]) -> int:
 
 
 def _terminated(number: int, frame: FrameType | None) -> None:
-    """SIGTERM cleans up as Ctrl-C does."""
+    """SIGTERM and SIGHUP clean up as Ctrl-C does."""
     raise KeyboardInterrupt
 
 
@@ -209,12 +214,13 @@ def _examined(
 ) -> int:
     """Looks at the target, tests it, and gives it back what it had."""
     profiles, found = preflight.examine(params, interfaces)
-    (folder / _PROFILES).write_text(json.dumps([asdict(one) for one in profiles], indent=2) + "\n")
-    for one in profiles:
-        print(f"ptf: {one.name}: {one.lacking or 'yes'}", flush=True)
-    params = replace(params, profiles=tuple((one.name, one.lacking) for one in profiles))
     try:
-        return _ptf(params, interfaces, tests, seed, folder)
+        kept = json.dumps([asdict(one) for one in profiles], indent=2)
+        (folder / _PROFILES).write_text(kept + "\n")
+        for one in profiles:
+            print(f"ptf: {one.name}: {one.lacking or 'yes'}", flush=True)
+        known = replace(params, profiles=tuple((one.name, one.lacking) for one in profiles))
+        return _ptf(known, interfaces, tests, seed, folder)
     finally:
         if not own:
             print(f"ptf: target {params.target}: {preflight.give_back(params, found)}", flush=True)

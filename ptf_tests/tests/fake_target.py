@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import grpc
-from finsy.proto import p4r
+from finsy.proto import p4r, rpc_status
 
 SERVICE = "/p4.v1.P4Runtime/"
 
@@ -24,6 +24,7 @@ class FakeTarget:
         entities: Its entries.
         refusal: Why it refuses every program that is not `config`.
         primary: Whether a client becomes the primary.
+        failures: The p4.v1.Error that answers a Read of a kind of entity, as P4Runtime 13.3 says.
         pushed: The p4_device_configs that it took, in order.
         inserted: The entities that were written.
     """
@@ -32,6 +33,7 @@ class FakeTarget:
     entities: list[Any] = field(default_factory=list)
     refusal: str = ""
     primary: bool = True
+    failures: dict[str, Any] = field(default_factory=dict)
     pushed: list[bytes] = field(default_factory=list)
     inserted: list[Any] = field(default_factory=list)
     ending: threading.Event = field(default_factory=threading.Event)
@@ -65,9 +67,18 @@ class FakeTarget:
         return bytes(p4r.SetForwardingPipelineConfigResponse().SerializeToString())
 
     def read(self, request: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:
-        """Read: of each kind that is asked for what there is."""
+        """Read: of each kind that is asked for what there is. A counter is always there."""
         (asked,) = p4r.ReadRequest.FromString(request).entities
         kind = asked.WhichOneof("entity")
+        if kind in self.failures:
+            status = rpc_status.Status(code=grpc.StatusCode.UNKNOWN.value[0])
+            status.details.add().Pack(self.failures[kind])
+            details = (("grpc-status-details-bin", status.SerializeToString()),)
+            context.set_trailing_metadata(details)
+            context.abort(grpc.StatusCode.UNKNOWN, "")
+        if kind == "counter_entry":
+            yield bytes(p4r.ReadResponse(entities=[asked]).SerializeToString())
+            return
         found = [one for one in self.entities if one.WhichOneof("entity") == kind]
         yield bytes(p4r.ReadResponse(entities=found).SerializeToString())
 

@@ -3,21 +3,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
+import grpc
 import pytest
 from fake_target import FakeTarget, serve
-from finsy.proto import p4r
+from finsy.proto import p4r, rpc_code
 
-from docsis_control.p4rt.pipeline import load_pipeline
-from docsis_ptf import preflight
+from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError
+from docsis_control.p4rt.pipeline import PipelineError, load_pipeline
+from docsis_ptf import client, preflight, profiles, runner
+from docsis_ptf.client import Client
 from docsis_ptf.found import Found
+from docsis_ptf.options import Options
 from docsis_ptf.params import TestParams
 from docsis_ptf.preflight import TargetError
 
 NO_WIRES: dict[int, str] = {}
+UNIMPLEMENTED = rpc_code.UNIMPLEMENTED
 
 
 @contextmanager
@@ -112,6 +119,117 @@ def test_what_a_target_had_is_given_back() -> None:
     tables = len(config.p4info.tables)
     assert target.inserted == [*entities, *[entry] * tables]
     assert "it has the program that it had" in said
+
+
+class Interrupted:
+    """A question in whose middle the run is ended."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def __call__(self, client: Client) -> None:
+        client.push("cm")
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        KeyboardInterrupt(),
+        P4RuntimeError("Read on device 3 failed: INTERNAL: a bug", grpc.StatusCode.INTERNAL),
+        ConnectionLost("device 3: UNAVAILABLE: connection reset"),
+        PipelineError("cmts.json: no such file"),
+        AssertionError("a defect of the suite"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_a_target_keeps_what_it_had_whatever_ends_the_questions(
+    error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, entities = program_found()
+    target = FakeTarget(config, entities)
+    monkeypatch.setattr(preflight, "ask", Interrupted(error))
+    told = isinstance(error, P4RuntimeError | ConnectionLost | PipelineError)
+    with running(target) as params, pytest.raises(TargetError if told else type(error)) as failure:
+        preflight.examine(params, NO_WIRES)
+    assert str(error) in str(failure.value)
+    assert target.pushed[-1] == b"its own"
+    assert len(target.pushed) > 1
+    assert target.inserted == entities
+
+
+def test_an_interrupted_run_says_what_the_target_has(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    target = FakeTarget(*program_found())
+    monkeypatch.setattr(preflight, "ask", Interrupted(KeyboardInterrupt()))
+    monkeypatch.setattr(preflight, "check_wiring", lambda target, ports: None)
+    # As other tests need them.
+    monkeypatch.setattr(runner.signal, "signal", lambda number, handler: None)
+    with running(target) as params:
+        told = Options(params.target, ["CF-1"], device_id=3, timeout=2.0, results=tmp_path)
+        assert runner.run(told) == 130
+    assert "ptf: target 127.0.0.1:" in (said := capsys.readouterr().err)
+    assert "it has the program that it had" in said
+
+
+def test_an_interrupted_question_does_not_go_on_beside_the_next() -> None:
+    ended: list[str] = []
+
+    async def question() -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            ended.append("cancelled")
+            raise
+
+    async def the_next() -> str:
+        return "answer"
+
+    def ctrl_c() -> None:
+        raise KeyboardInterrupt
+
+    client._loop().call_soon(ctrl_c)
+    with pytest.raises(KeyboardInterrupt):
+        client.run(question())
+    assert ended == ["cancelled"]
+    assert client.run(the_next()) == "answer"
+
+
+def test_a_target_that_goes_in_the_middle_is_told_so_with_what_it_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    target = FakeTarget(*program_found())
+    server, address = serve(target)
+
+    def gone(client: Client) -> None:
+        server.stop(None).wait()
+        client.push("cm")
+
+    monkeypatch.setattr(preflight, "ask", gone)
+    said = refused(TestParams(grpc=address, target=address, device_id=3, timeout=2.0))
+    assert "it stopped answering while it was asked" in said
+    assert "what it had before could not be given back" in said
+
+
+@pytest.mark.parametrize("code", [UNIMPLEMENTED, rpc_code.INTERNAL])
+def test_registers_that_are_refused_as_p4runtime_says(code: int) -> None:
+    failure = p4r.Error(canonical_code=code, message="registers are not supported")
+    with running(FakeTarget(failures={"register_entry": failure})) as params:
+        client = preflight._connect(params)
+        try:
+            if code == UNIMPLEMENTED:
+                lacking = profiles.lacks(client, profiles.REGISTERS)
+                assert lacking is not None
+                assert "its P4Runtime server has no registers" in lacking
+                assert "UNIMPLEMENTED: registers are not supported" in lacking
+            else:
+                with pytest.raises(P4RuntimeError, match="INTERNAL: registers") as raised:
+                    profiles.lacks(client, profiles.REGISTERS)
+                assert raised.value.code is grpc.StatusCode.UNKNOWN
+                assert raised.value.parts == (grpc.StatusCode.INTERNAL,)
+        finally:
+            client.close()
 
 
 def test_a_target_without_a_program_is_told_so() -> None:

@@ -14,11 +14,23 @@ class P4RuntimeError(Exception):
 
     Attributes:
         code: The gRPC status.
+        parts: The codes of the requests in a batch that failed, whose own status is then UNKNOWN.
     """
 
-    def __init__(self, message: str, code: grpc.StatusCode) -> None:
+    def __init__(
+        self, message: str, code: grpc.StatusCode, parts: Sequence[grpc.StatusCode] = ()
+    ) -> None:
         self.code = code
+        self.parts = tuple(parts)
         super().__init__(message)
+
+    @property
+    def unimplemented(self) -> bool:
+        """Whether the switch does not have what was asked for, as a call or as a part of a batch.
+
+        P4Runtime 12.3 and 13.3: what failed in a batch is told in the details of status UNKNOWN.
+        """
+        return grpc.StatusCode.UNIMPLEMENTED in (self.code, *self.parts)
 
 
 class ConnectionLost(Exception):
@@ -42,6 +54,8 @@ class ElectionIdInUseError(P4RuntimeError):
         super().__init__(message, grpc.StatusCode.INVALID_ARGUMENT)
 
 
+_CODES = {code.value[0]: code for code in grpc.StatusCode}
+
 _TRANSIENT = {
     grpc.StatusCode.UNAVAILABLE,
     grpc.StatusCode.DEADLINE_EXCEEDED,
@@ -63,18 +77,23 @@ def explain(
     details = (error.details() if hasattr(error, "details") else None) or "no details"
     if code in _TRANSIENT:
         return ConnectionLost(f"{doing}: {code.name}: {details}")
+    errors = _part_errors(error)
     failed = [
-        f"{what[index] if index < len(what) else f'update {index}'}: {text}"
-        for index, text in _update_errors(error)
+        f"{what[index] if index < len(what) else f'update {index}'}: {part.name}: {message}"
+        for index, part, message in errors
     ]
     text = "; ".join(failed) if failed else details
     if code is grpc.StatusCode.PERMISSION_DENIED and not failed:
         return NotPrimaryError(f"{doing}: another controller is the primary: {details}")
-    return P4RuntimeError(f"{doing} failed: {code.name}: {text}", code)
+    parts = [part for _, part, _ in errors]
+    return P4RuntimeError(f"{doing} failed: {code.name}: {text}", code, parts)
 
 
-def _update_errors(error: grpc.RpcError) -> list[tuple[int, str]]:
-    """The p4.v1.Error of each update that failed (P4Runtime 12.3)."""
+def _part_errors(error: grpc.RpcError) -> list[tuple[int, grpc.StatusCode, str]]:
+    """The p4.v1.Error of each part of a batch that failed (P4Runtime 12.3, 13.3): which, how, why.
+
+    Codes that gRPC does not have count as UNKNOWN.
+    """
     metadata: Any = error.trailing_metadata() if hasattr(error, "trailing_metadata") else None
     for key, value in metadata or ():
         if key == "grpc-status-details-bin":
@@ -86,7 +105,7 @@ def _update_errors(error: grpc.RpcError) -> list[tuple[int, str]]:
             for index, packed in enumerate(status.details):
                 detail = p4r.Error()
                 if packed.Unpack(detail) and detail.canonical_code != rpc_code.OK:
-                    name = rpc_code.Code.Name(detail.canonical_code)
-                    found.append((index, f"{name}: {detail.message}"))
+                    code = _CODES.get(detail.canonical_code, grpc.StatusCode.UNKNOWN)
+                    found.append((index, code, detail.message))
             return found
     return []
