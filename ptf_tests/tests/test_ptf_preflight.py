@@ -177,6 +177,7 @@ def test_an_interrupted_question_does_not_go_on_beside_the_next() -> None:
     ended: list[str] = []
 
     async def question() -> None:
+        asyncio.get_running_loop().call_soon(ctrl_c)
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
@@ -189,7 +190,6 @@ def test_an_interrupted_question_does_not_go_on_beside_the_next() -> None:
     def ctrl_c() -> None:
         raise KeyboardInterrupt
 
-    client._loop().call_soon(ctrl_c)
     with pytest.raises(KeyboardInterrupt):
         client.run(question())
     assert ended == ["cancelled"]
