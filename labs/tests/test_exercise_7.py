@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
+
+from handed import Handed
 
 from docsis_labs.exercises import exercise
 from docsis_labs.exercises.codel.line import (
@@ -18,8 +21,10 @@ from docsis_labs.exercises.codel.line import (
 )
 from docsis_labs.exercises.numbered import Offer
 from docsis_labs.exercises.pictures import program
+from docsis_labs.grading.judge import judged
 from docsis_labs.p4.committing import problems
 from docsis_labs.p4.packet_device import PacketDevice
+from docsis_labs.p4.program import Program
 
 
 def test_programs_are_what_p4c_made_of_the_sources() -> None:
@@ -46,3 +51,15 @@ def test_a_frame_that_is_missing_was_dropped_when_the_next_one_left() -> None:
     assert [fate.dropped for fate in fates] == [False] * 6 + [True] * 4 + [False]
     assert fates[-1].at_us == 500_000
     assert {fate.at_us for fate in fates[6:10]} == {500_000}
+
+
+def test_a_program_that_never_drops_has_no_points_for_not_dropping() -> None:
+    solution = program(7, "solution")
+    document = json.loads(solution.json)
+    for action in document["actions"]:
+        kept = [one for one in action["primitives"] if one["op"] != "mark_to_drop"]
+        action["primitives"] = kept
+    never = Program(solution.name, json.dumps(document).encode(), solution.p4info)
+    results = list(judged(exercise(7), Handed(never)))
+    assert [one.id for one in results if one.points] == ["bursts"]
+    assert "never-drops" in {one.mistake for one in results}

@@ -3,17 +3,23 @@
 
 from __future__ import annotations
 
+import json
 from math import comb
 
+from handed import Handed
 from hypothesis import given
 from hypothesis import strategies as st
 from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.l2 import Ether
 
+from docsis_labs.criterion import Missed
 from docsis_labs.exercises import exercise
-from docsis_labs.exercises.flow_queues.criteria import SHARED_BY_CHANCE
+from docsis_labs.exercises.flow_queues.criteria import JUDGES, SHARED_BY_CHANCE
 from docsis_labs.exercises.flow_queues.flows import FCS, FLOW_QUEUES, Flow, Sent, bytes_of
+from docsis_labs.exercises.pictures import program
+from docsis_labs.grading.judge import judged
 from docsis_labs.p4.committing import problems
+from docsis_labs.p4.program import Program
 
 
 def test_programs_are_what_p4c_made_of_the_sources() -> None:
@@ -47,3 +53,21 @@ def test_what_shares_by_chance_is_allowed_for() -> None:
         comb(40, k) * (1 / FLOW_QUEUES) ** k * (1 - 1 / FLOW_QUEUES) ** (40 - k) for k in range(41)
     ]
     assert sum(odds[SHARED_BY_CHANCE + 1 :]) < 2.1e-5
+
+
+def test_a_program_that_drops_every_frame_has_no_points_for_their_order() -> None:
+    solution = program(8, "solution")
+    document = json.loads(solution.json)
+    [drop] = [one for action in document["actions"] for one in _drops(action)]
+    for action in document["actions"]:
+        if any(one["op"] == "register_write" for one in action["primitives"]):
+            action["primitives"].append(drop)
+    every = Program(solution.name, json.dumps(document).encode(), solution.p4info)
+    assert sum(one.points for one in judged(exercise(8), Handed(every))) == 0
+    verdict = JUDGES["order"](every)
+    assert isinstance(verdict, Missed)
+    assert verdict.mistake == "loses-fragments"
+
+
+def _drops(action: dict[str, list[dict[str, object]]]) -> list[dict[str, object]]:
+    return [one for one in action["primitives"] if one["op"] == "mark_to_drop"]

@@ -3,29 +3,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
+from handed import Handed
 
 from docsis_labs.criterion import Missed, Passed
 from docsis_labs.errors import SubmissionError
 from docsis_labs.exercise import ALL_POINTS
 from docsis_labs.exercises import exercise
 from docsis_labs.exercises.pictures import program
-from docsis_labs.p4.program import Program
 
 _NUMBERS = (3, 6, 7, 8)
-
-
-class Handed:
-    """A submission of one compiled program, whatever file is asked for."""
-
-    def __init__(self, handed_in: Program) -> None:
-        self._program = handed_in
-
-    def program(self, name: str) -> Program:
-        del name
-        return self._program
 
 
 @pytest.mark.parametrize("which", ["skeleton", "solution"])
@@ -34,7 +21,7 @@ class Handed:
 def test_a_program_of_another_exercise_misses_in_words(number: int, of: int, which: str) -> None:
     if number == of:
         pytest.skip("that is its own program")
-    submission: Any = Handed(program(of, which))
+    submission = Handed(program(of, which))
     points = 0
     # All of them, whatever they need: each has to bear what the ones before would have refused.
     for criterion in exercise(number).criteria:

@@ -25,13 +25,14 @@ from docsis_labs.exercise import Exercise
 from docsis_labs.folder_submission import FolderSubmission
 from docsis_labs.grading.result import Judged, Result, Status
 from docsis_labs.sandbox.sandbox import Sandbox, own_files, sandbox
+from docsis_labs.submission import Submission
 
 PROCESSOR_SECONDS: Final = 10
 _MEMORY: Final = 1 << 30
 """Address space of a judge: of this, libraries that are mapped and not used take the most."""
 
 
-def judged(exercise: Exercise, submission: FolderSubmission) -> Iterator[Judged]:
+def judged(exercise: Exercise, submission: Submission) -> Iterator[Judged]:
     """Judges the criteria one after the other."""
     passed: set[str] = set()
     for criterion in exercise.criteria:
@@ -46,7 +47,7 @@ def judged(exercise: Exercise, submission: FolderSubmission) -> Iterator[Judged]
         yield one
 
 
-def _judged(criterion: Criterion, submission: FolderSubmission) -> Judged:
+def _judged(criterion: Criterion, submission: Submission) -> Judged:
     try:
         verdict = criterion.judge(submission)
     except SubmissionError as error:

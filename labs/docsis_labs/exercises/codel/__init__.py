@@ -52,14 +52,18 @@ EXERCISE: Final = Exercise(
             needs=("first-drop",),
         ),
         Criterion(
-            "end", "The dropping state ends with the queue", 10, _judge("end"), needs=("bursts",)
+            "end",
+            "The dropping state ends with the queue",
+            10,
+            _judge("end"),
+            needs=("bursts", "first-drop"),
         ),
         Criterion(
             "last-frames",
             "A link has something to send",
             10,
             _judge("last_frames"),
-            needs=("bursts",),
+            needs=("bursts", "first-drop"),
         ),
         Criterion(
             "again",

@@ -37,7 +37,13 @@ EXERCISE: Final = Exercise(
     files=(StudentFile(PROGRAM, P4),),
     criteria=(
         Criterion("anything", "Every frame passes as it came", 5, _judge("anything")),
-        Criterion("order", "A flow's frames leave in their order", 15, _judge("order")),
+        Criterion(
+            "order",
+            "A flow's frames leave in their order",
+            15,
+            _judge("order"),
+            needs=("anything",),
+        ),
         Criterion("apart", "Flows do not wait for one another", 25, _judge("apart")),
         Criterion(
             "books", "What a sub-queue holds is known", 15, _judge("books"), needs=("apart",)

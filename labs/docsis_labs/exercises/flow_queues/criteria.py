@@ -70,6 +70,13 @@ def order(program: Program) -> Verdict:
         came = play(device(program), datagrams)
         if not _in_order(came, datagrams):
             return _fragments(came)
+        if len(came) < len(datagrams):
+            return Missed(
+                "loses-fragments",
+                f"{len(came)} of {len(datagrams)} fragments came to port 2: together they have "
+                f"fewer than FLOW_LIMIT bytes, {FLOW_LIMIT}, so that none of them is to be "
+                "dropped.",
+            )
     return Passed()
 
 
