@@ -25,7 +25,8 @@ class Controller:
     """Provisions all devices of a deployment and controls them until it is cancelled.
 
     Attributes:
-        deployment: The deployment now.
+        deployment: The deployment now. It is never changed in place: another one is another object.
+        revision: How often it has been another one.
         devices: The devices, by name.
         records: Records of the control loops, by device name.
         ready: Set when every device has been provisioned once.
@@ -52,7 +53,8 @@ class Controller:
             plan.role: load_pipeline(plan.role.value, options.pipelines)
             for plan in deployment.devices
         }
-        self.deployment = deployment
+        self._deployment = deployment
+        self.revision = 0
         self.devices = {
             plan.name: DeviceController(
                 plan, pipelines[plan.role], options, (reaches or {}).get(plan.name)
@@ -64,6 +66,16 @@ class Controller:
         }
         self.ready = asyncio.Event()
         self._changing = asyncio.Lock()
+
+    @property
+    def deployment(self) -> Deployment:
+        """See above."""
+        return self._deployment
+
+    @deployment.setter
+    def deployment(self, after: Deployment) -> None:
+        self._deployment = after
+        self.revision += 1
 
     async def run(self) -> None:
         """Runs until it is cancelled.

@@ -153,7 +153,10 @@ class Sampler:
             status = fetch(health.pid if self._pid is None else self._pid, self._folder)
             if sight is not None:
                 sight.close()
-            self._sight = sight = _Sight(System(status, health.revision), self._judge)
+            self._sight = sight = _Sight(System(status), self._judge)
+            # A status may have been begun before the change that it is asked for.
+            if status.revision != health.revision:
+                self._refresh = True
         sight.health = health
 
 

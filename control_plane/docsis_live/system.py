@@ -23,11 +23,9 @@ class System:
 
     Attributes:
         status: The controller's, of when it was asked.
-        revision: Which state of the deployment it was; see `docsis_control.status.health`.
     """
 
     status: Status
-    revision: int
 
     @cached_property
     def modems(self) -> Mapping[str, Modem]:
@@ -47,11 +45,11 @@ class System:
     @property
     def key(self) -> str:
         """Changes whenever the known service flows are out of date."""
-        return f"{self.status.pid}.{self.revision}{'' if self.complete else ' in part'}"
+        return f"{self.status.pid}.{self.status.revision}{'' if self.complete else ' in part'}"
 
     def is_that_of(self, pid: int, revision: int) -> bool:
         """Whether it is of this process and revision of a controller: nothing is new then."""
-        return self.complete and (self.status.pid, self.revision) == (pid, revision)
+        return self.complete and (self.status.pid, self.status.revision) == (pid, revision)
 
     def flows(self, modem: str) -> tuple[ServiceFlow, ...]:
         """The service flows of a modem that are shown in detail."""

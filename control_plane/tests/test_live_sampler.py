@@ -81,7 +81,7 @@ def healthy() -> Health:
     loop = LoopHealth(
         device=CM, looped=True, cycles=1, missed=0, reconnects=0, lateness_ms=times, cycle_ms=times
     )
-    return Health(pid=STATUS.pid, uptime_s=1.0, revision=0, loops=(loop,))
+    return Health(pid=STATUS.pid, uptime_s=1.0, revision=STATUS.revision, loops=(loop,))
 
 
 class Looks:
@@ -114,9 +114,14 @@ class Looks:
 
     def change(self, pid: int = STATUS.pid) -> None:
         """The controller has changed something, and the page knows."""
+        self.count_change(pid)
+        assert isinstance(self.health, Health)
+        self.status = replace(self.status, pid=pid, revision=self.health.revision)
+
+    def count_change(self, pid: int = STATUS.pid) -> None:
+        """The same, while a status that was begun before is still handed out."""
         assert isinstance(self.health, Health)
         self.health = replace(self.health, pid=pid, revision=self.health.revision + 1)
-        self.status = replace(self.status, pid=pid)
         self.sampler.refresh()
 
     def miss(self, updates: int) -> None:
@@ -190,6 +195,21 @@ def test_the_clocks_are_known_at_once_after_a_change(looks: Looks) -> None:
     assert 0 not in tokens()
     looks.change()
     assert 0 not in tokens()
+
+
+def test_a_status_from_before_a_change_does_not_stay(looks: Looks) -> None:
+    looks.look()
+    looks.count_change()
+    before = looks.look().system
+    assert before is not None
+    assert before.status.revision == STATUS.revision
+    looks.status = replace(looks.status, revision=STATUS.revision + 1)
+    # At once, not with the next second.
+    after = looks.look().system
+    assert after is not None
+    assert after.status.revision == STATUS.revision + 1
+    # Nor is it asked for again and again.
+    assert looks.look().system is after
 
 
 @pytest.mark.parametrize(

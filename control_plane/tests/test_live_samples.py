@@ -175,11 +175,11 @@ def test_an_update_is_never_longer_than_it_may_be() -> None:
     page = FakePage()
     hub.add(page)
     name = STATUS.modems[0].name
-    hub.publish(Update(1, 0, System(STATUS, 0), ""))
+    hub.publish(Update(1, 0, System(STATUS), ""))
     assert hub.look_at(page, name)
     long = json.dumps("x" * 40_000).encode()
     parts = {"summary": long, "channels": long, "health": b'{"state":"green"}'}
-    hub.publish(Update(2, 0, System(STATUS, 0), "", {name: b'{"n":2}'}, parts))
+    hub.publish(Update(2, 0, System(STATUS), "", {name: b'{"n":2}'}, parts))
     assert max(page.sizes) <= MOST_UPDATE_BYTES
     assert page.got[-1]["row"] == {"n": 2}
     assert "summary" in page.got[-1]
@@ -191,7 +191,7 @@ def test_every_page_has_a_modem_of_its_own() -> None:
     watched: list[tuple[str, ...]] = []
     hub = Hub(watched.append)
     modems = tuple(replace(STATUS.modems[0], name=f"m{number}") for number in range(12))
-    system = System(replace(STATUS, modems=modems), 0)
+    system = System(replace(STATUS, modems=modems))
     hub.publish(Update(1, 0, system, ""))
     pages = [FakePage() for _ in range(MOST_PAGES)]
     for page, modem in zip(pages, modems, strict=False):
@@ -300,9 +300,9 @@ def test_a_trace_tells_reason_and_service_flow() -> None:
 
 def test_a_status_without_a_device_is_asked_for_again() -> None:
     there = tuple(replace(device, connected=True) for device in STATUS.devices)
-    whole = System(replace(STATUS, devices=there), 3)
+    whole = System(replace(STATUS, devices=there))
     gone = replace(there[0], connected=False)
-    part = System(replace(STATUS, devices=(gone, *there[1:])), 3)
+    part = System(replace(STATUS, devices=(gone, *there[1:])))
     assert whole.is_that_of(STATUS.pid, 3)
     assert not whole.is_that_of(STATUS.pid, 4)
     assert not whole.is_that_of(STATUS.pid + 1, 3)

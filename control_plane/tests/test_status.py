@@ -2,6 +2,7 @@
 """The status: what it says of fake switches, and how other processes get it."""
 
 import asyncio
+import dataclasses
 import json
 import os
 import socket
@@ -36,6 +37,7 @@ from docsis_control.snmp.objects import (
 from docsis_control.snmp.tree import Value
 from docsis_control.status import Status, StatusError, fetch, find_controllers, json_schema
 from docsis_control.status.collect import Collector
+from docsis_control.status.health import HealthServer
 from docsis_control.status.model import SCHEMA_VERSION, Lateness, ServiceFlow, decode, encode
 from docsis_control.status.server import serving
 from docsis_control.status.shared import SharedStatus
@@ -405,6 +407,17 @@ async def test_shows_who_manages_a_queue_and_how(running: Any, preset: Preset) -
         jsonschema.validate(json.loads(encode(status)), json_schema())
 
 
+async def test_a_status_tells_which_deployment_it_is_of(running: Any) -> None:
+    async with running() as system:
+        controller = system.controller
+        collector, health = Collector(controller), HealthServer(controller)
+        begun = asyncio.create_task(collector.status())
+        await asyncio.sleep(0)
+        controller.deployment = dataclasses.replace(controller.deployment)
+        assert (await begun).revision == 0
+        assert (await collector.status()).revision == health.health().revision == 1
+
+
 async def test_shows_a_device_that_went_away(running: Any) -> None:
     async with running() as system:
         collector = Collector(system.controller)
@@ -450,6 +463,7 @@ def example() -> Status:
         time_unix_s=1.5,
         pid=os.getpid(),
         uptime_s=2.0,
+        revision=0,
         topology="residential",
         tier="cable-20",
         aqm="docsis-pie",

@@ -53,12 +53,12 @@ class Collector:
         """
         devices = self._controller.devices
         # Before the readings: a flow of a change in between is shown the next time.
-        deployment = self._controller.deployment
+        deployment, revision = self._controller.deployment, self._controller.revision
         answers = await asyncio.gather(*(device.observe() for device in devices.values()))
         channels = await self._channels(deployment)
         seen: dict[str, _Seen] = dict(zip(devices, answers, strict=True))
         # Beside the control loop, which cannot wait for hundreds of service flows.
-        return await asyncio.to_thread(self._status, deployment, seen, channels)
+        return await asyncio.to_thread(self._status, deployment, revision, seen, channels)
 
     async def _channels(self, deployment: Deployment) -> list[bytes]:
         """Asks the switches for the states of their upstream channels."""
@@ -70,7 +70,11 @@ class Collector:
         return [answer for answer in answers if answer is not None]
 
     def _status(
-        self, deployment: Deployment, seen: Mapping[str, _Seen], channels: Sequence[bytes]
+        self,
+        deployment: Deployment,
+        revision: int,
+        seen: Mapping[str, _Seen],
+        channels: Sequence[bytes],
     ) -> model.Status:
         known = self._directory
         if known is None or known.deployment is not deployment:
@@ -96,6 +100,7 @@ class Collector:
             time_unix_s=time.time(),
             pid=own_pid(),
             uptime_s=time.monotonic() - self._started,
+            revision=revision,
             topology=deployment.topology.name,
             tier=deployment.topology.services,
             aqm=name_of(deployment.upstream),

@@ -2,7 +2,8 @@
 """The control loops' health: small enough to be asked for every second, however many modems.
 
 A status of hundreds of service flows costs the controller tens of milliseconds. Whoever watches
-continuously asks for this instead, and for the status only when `Health.revision` has changed.
+continuously asks for this instead, and for the status only when `Health.revision` is another than
+the status has.
 """
 
 import contextlib
@@ -17,7 +18,6 @@ from pydantic.dataclasses import dataclass
 
 from docsis_control.controller import Controller
 from docsis_control.local_socket import ControllerError, Service, ask, listening, own_pid
-from docsis_control.plan import Deployment
 from docsis_control.status.model import Quantiles
 
 _LOG: Final = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ class Health:
 
     pid: int = Field(description="The controller's process.")
     uptime_s: float = Field(ge=0, description="How long the controller has run, seconds.")
-    revision: int = Field(ge=0, description="Changes of the deployment so far, as seen here.")
+    revision: int = Field(ge=0, description="Changes of the deployment so far.")
     loops: tuple[LoopHealth, ...] = Field(description="The control loop of each device.")
 
 
@@ -61,19 +61,13 @@ class HealthServer:
         """Args: whose health."""
         self._controller = controller
         self._started = time.monotonic()
-        self._deployment: Deployment = controller.deployment
-        self._revision = 0
 
     def health(self) -> Health:
         """The health now."""
-        # Deployments are never changed in place: another one is another object.
-        if self._deployment is not self._controller.deployment:
-            self._deployment = self._controller.deployment
-            self._revision += 1
         return Health(
             pid=own_pid(),
             uptime_s=time.monotonic() - self._started,
-            revision=self._revision,
+            revision=self._controller.revision,
             loops=tuple(self._loop(name) for name in self._controller.devices),
         )
 

@@ -404,6 +404,11 @@ class Status:
     time_unix_s: float = Field(description="Time at which it was made, seconds since 1970.")
     pid: int = Field(description="The controller's process.")
     uptime_s: float = Field(ge=0, description="How long the controller has run, seconds.")
+    revision: int = Field(
+        ge=0,
+        description="Changes of the deployment that are in it; the health counts the same. Whoever "
+        "asks soon after a change may still get a status without it.",
+    )
     topology: str = Field(description="Name of the topology.")
     tier: str = Field(description="Name of the service tier.")
     aqm: str = Field(description="Queue manager of the upstream service flows.")
