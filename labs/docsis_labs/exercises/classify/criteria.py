@@ -69,7 +69,8 @@ def voice(submission: Submission) -> Verdict:
             "not-active",
             "No classifier takes it: is there one with a tos, and is it active?",
         )
-    return _all_right(flows, ("voice", "voice-ecn", "voice-tcp", "af41"), "wrong-voice")
+    others = ("tos-46", "af41", "dscp-before", "dscp-after", "cs6")
+    return _all_right(flows, ("voice", "voice-ecn", "voice-tcp", *others), "wrong-voice")
 
 
 def games(submission: Submission) -> Verdict:
@@ -123,6 +124,13 @@ def backup(submission: Submission) -> Verdict:
             "mask-too-wide",
             "The destination mask lets the neighbours of server2 match, too.",
         )
+    if flows["backup-neighbour"] == BACKUP and flows["backup-other"] != BACKUP:
+        return _missed(
+            flows,
+            "backup-neighbour",
+            "mask-too-wide",
+            "The destination mask lets a neighbour of server2 match, too.",
+        )
     if flows["backup-other"] == BACKUP:
         return _missed(
             flows,
@@ -141,7 +149,8 @@ def backup(submission: Submission) -> Verdict:
             "port-without-end",
             "One port is a range, too: without an end it goes up to 65535.",
         )
-    return _all_right(flows, ("backup", "backup-port", "backup-udp"), "wrong-backup")
+    others = ("backup-port", "backup-udp", "backup-before", "backup-after")
+    return _all_right(flows, ("backup", *others), "wrong-backup")
 
 
 def chat(submission: Submission) -> Verdict:

@@ -12,11 +12,15 @@ from docsis_labs.frames import ipv4_tcp, ipv4_udp
 
 CPE: Final = "10.0.0.11"
 SERVER_1, SERVER_2 = "10.0.0.101", "10.0.0.102"
+NEIGHBOUR: Final = "10.0.0.103"
+"""Address that differs from SERVER_2 in the last bit alone."""
+
 PRIMARY, VOICE, GAMES, BACKUP = 1, 2, 3, 4
 
 _MACS: Final = {
     SERVER_1: bytes.fromhex("020000000201"),
     SERVER_2: bytes.fromhex("020000000202"),
+    NEIGHBOUR: bytes.fromhex("020000000203"),
 }
 _CPE_MAC: Final = bytes.fromhex("020000000101")
 
@@ -64,6 +68,9 @@ PACKETS: Final = {
         "a ToS byte of 46, which is DSCP 11", server=SERVER_1, ports=(1, 2), flow=PRIMARY, tos=46
     ),
     "af41": _udp("DSCP AF41", server=SERVER_1, ports=(1, 2), flow=PRIMARY, tos=34 << 2),
+    "dscp-before": _udp("DSCP 45", server=SERVER_1, ports=(1, 2), flow=PRIMARY, tos=EF - 4),
+    "dscp-after": _udp("DSCP 47", server=SERVER_1, ports=(1, 2), flow=PRIMARY, tos=EF + 4),
+    "cs6": _udp("DSCP CS6", server=SERVER_1, ports=(1, 2), flow=PRIMARY, tos=48 << 2),
     "game-first": _udp("UDP to 3074", server=SERVER_1, ports=(50_000, 3074), flow=GAMES),
     "game-last": _udp("UDP to 3076", server=SERVER_2, ports=(50_000, 3076), flow=GAMES),
     "game-before": _udp("UDP to 3073", server=SERVER_1, ports=(50_000, 3073), flow=PRIMARY),
@@ -74,6 +81,11 @@ PACKETS: Final = {
     "backup": _tcp("the backup", server=SERVER_2, ports=(51_000, 873), flow=BACKUP),
     "backup-other": _tcp("TCP to 873 of server1", server=SERVER_1, ports=(1, 873), flow=PRIMARY),
     "backup-port": _tcp("TCP to 80 of server2", server=SERVER_2, ports=(1, 80), flow=PRIMARY),
+    "backup-neighbour": _tcp(
+        "TCP to 873 of 10.0.0.103", server=NEIGHBOUR, ports=(1, 873), flow=PRIMARY
+    ),
+    "backup-before": _tcp("TCP to 872 of server2", server=SERVER_2, ports=(1, 872), flow=PRIMARY),
+    "backup-after": _tcp("TCP to 874 of server2", server=SERVER_2, ports=(1, 874), flow=PRIMARY),
     "backup-far-after": _tcp(
         "TCP to 50000 of server2", server=SERVER_2, ports=(1, 50_000), flow=PRIMARY
     ),

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exercise 2: a classifier that takes more than its packets misses its criterion."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from docsis_labs.exercises import exercise
+from docsis_labs.grading.judge import judge
+
+_SOLUTION = (exercise(2).path / "solution" / "modem.yaml").read_text()
+_TOS = "{low: 0xb8, high: 0xb8, mask: 0xfc}"
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "criterion", "packet"),
+    [
+        (_TOS, "{low: 0xb8, high: 0xff, mask: 0xfc}", "voice", "DSCP 47"),
+        (_TOS, "{low: 0xc0, high: 0xff, mask: 0xfc}", "voice", "voice"),
+        (_TOS, "{low: 0xb8, high: 0xf8, mask: 0xf8}", "voice", "DSCP 47"),
+        (_TOS, "{low: 0xb4, high: 0xb8, mask: 0xfc}", "voice", "DSCP 45"),
+        (_TOS, "{low: 0x2c, high: 0xb8, mask: 0xfc}", "voice", "a ToS byte of 46"),
+        ("port_end: 873", "port_end: 49999", "backup", "TCP to 874"),
+        ("port_start: 873", "port_start: 100", "backup", "TCP to 872"),
+        ("255.255.255.255", "255.255.255.254", "backup", "TCP to 873 of 10.0.0.103"),
+    ],
+)
+def test_it_misses(right: str, wrong: str, criterion: str, packet: str, tmp_path: Path) -> None:
+    assert right in _SOLUTION
+    (tmp_path / "modem.yaml").write_text(_SOLUTION.replace(right, wrong))
+    result = judge(exercise(2), tmp_path)
+    missed = {one.id: one.text for one in result.criteria if not one.points}
+    assert f"A packet ({packet}" in missed[criterion]
+
+
+@pytest.mark.parametrize("text", ["[" * 30_000, "a: " + "{a: " * 10_000])
+def test_nesting_that_takes_the_parser_long_does_not_reach_it(text: str, tmp_path: Path) -> None:
+    (tmp_path / "modem.yaml").write_text(text)
+    result = judge(exercise(2), tmp_path)
+    assert not result.by_hand
+    assert result.points == 0
+    assert (result.criteria[0].mistake, result.criteria[0].text) == (
+        "not-yaml",
+        "modem.yaml, line 1: more than 200 brackets are open here: close each list and mapping "
+        "where it ends.",
+    )
