@@ -41,7 +41,11 @@ def close(one: Any, other: Any) -> bool:
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, int | float) and isinstance(other, int | float):
-        return math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+        try:
+            return math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+        except OverflowError:
+            # An integer beyond all floating-point numbers, which no right answer is.
+            return False
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(close(one[key], other[key]) for key in one)
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):

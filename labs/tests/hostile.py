@@ -94,6 +94,7 @@ HOSTILE: Final[Mapping[str, tuple[Maker, str]]] = {
     ),
     "nests": (body("x = []", "for _ in range(5000): x = [x]", "return x"), "bad-answer"),
     "not-a-number": (body("return float('nan')"), "bad-answer"),
+    "huge-number": (body("return 10**400"), "wrong-queue-delay"),
     "does-not-compile": (text("def update(:\n"), "does-not-import"),
     "link": (link, "no-file"),
     "fifo": (fifo, "no-file"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from docsis_labs.errors import SubmissionError
 from docsis_labs.exercise import ALL_POINTS, PYTHON, Exercise, StudentFile
 from docsis_labs.exercises import exercise as numbered
 from docsis_labs.exercises.docsis_pie import criteria
+from docsis_labs.folder_submission import FolderSubmission
 from docsis_labs.grading.grader import grade_all
 from docsis_labs.grading.judge import judge
 from docsis_labs.grading.result import Status
@@ -89,4 +91,25 @@ def test_time_without_a_processor_is_not_the_student_s(monkeypatch: pytest.Monke
     monkeypatch.setattr(starved, "waited", lambda pid: 0.0)
     with pytest.raises(SubmissionError, match="did not end"):
         student.call("f", 3600)
+    student.close()
+
+
+def test_a_number_beyond_all_floating_point_numbers_is_wrong_and_no_defect(tmp_path: Path) -> None:
+    """Wherever an answer is computed with: compared, as a number, and in the closed loop."""
+    exercise = numbered(5)
+    law = (exercise.path / "solution" / "law.py").read_text()
+    (tmp_path / "law.py").write_text(
+        f"{law}\nright = update\n\n"
+        "def update(state, *rest):\n"
+        '    return {**right(state, *rest), "drop_prob": 10**400}\n'
+    )
+    result = judge(exercise, tmp_path)
+    assert not result.by_hand, result.criteria
+    assert result.points < ALL_POINTS
+    submission = FolderSubmission(exercise, tmp_path, Sandbox(None))
+    with closing(submission), pytest.raises(SubmissionError, match="has to return"):
+        criteria.closed_loop(submission)
+    student = Student(Sandbox(None), "law.py", "def f():\n    return 10**400\n")
+    with pytest.raises(SubmissionError, match="larger than any floating-point number"):
+        student.number("f")
     student.close()

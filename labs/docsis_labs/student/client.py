@@ -84,7 +84,14 @@ class Student:
                 f"{self._name}: {function}() returned {_short(value)}, which is not a number: is "
                 "there a return in each branch?",
             )
-        return value
+        try:
+            return float(value)
+        except OverflowError:
+            raise SubmissionError(
+                "bad-answer",
+                f"{self._name}: {function}() returned an integer beyond 1e308, which is larger "
+                "than any floating-point number: does it grow in a loop?",
+            ) from None
 
     def close(self) -> None:
         """Ends the process."""

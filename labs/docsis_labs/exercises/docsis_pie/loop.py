@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -89,17 +90,19 @@ class StudentLaw(DeviceLaw):
         qdelay = float(seen.qdelay[0])
         bursting = bool(seen.state.burst_allowance[0] > 0)
         state = self._student.call("update", self._state, qdelay, self._target, bursting)
-        self._state = _checked(state)
-        prob = to_prob(np.array([self._state["drop_prob"]]))
+        self._state, drop_prob = _checked(state)
+        prob = to_prob(np.array([drop_prob]))
         return settings._replace(drop_prob=prob), seen
 
 
-def _checked(state: Any) -> dict[str, Any]:
-    """A state that the next interval can go on from."""
+def _checked(state: Any) -> tuple[dict[str, Any], float]:
+    """A state that the next interval can go on from, and its probability."""
     if isinstance(state, dict):
         prob = state.get("drop_prob")
-        if isinstance(prob, int | float) and not isinstance(prob, bool) and math.isfinite(prob):
-            return state
+        if isinstance(prob, int | float) and not isinstance(prob, bool):
+            with suppress(OverflowError):
+                if math.isfinite(prob):
+                    return state, float(prob)
     raise SubmissionError(
         "no-state",
         'law.py: update() has to return {"drop_prob": ..., "qdelay_old": ...} with numbers.',
