@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Iterable
 from typing import Any, ClassVar, Final
 
 from finsy.proto import p4r
@@ -33,7 +33,6 @@ class NotificationTest(ProtocolTest):
         self.client.close()
         self.stream = self._become_primary()
         self.addCleanup(self.stream.close)
-        self._deadline = time.monotonic() + self.params.timeout
 
     def _become_primary(self) -> Stream:
         """Asks until the target has noticed that the client, which had the same id, has gone."""
@@ -93,18 +92,51 @@ class NotificationTest(ProtocolTest):
             self.fail(f"the primary's stream: {told}")
         return told
 
-    def assert_time_left(self, what: str) -> None:
-        """Fails the test when it has waited for too long."""
-        self.assertLess(time.monotonic(), self._deadline, f"waited in vain: {what}")
-
     def expect_list(self) -> Any:
         """The next message is a p4.v1.DigestList of the digest."""
         told = self.heard(self.params.timeout)
-        if told is None or told.WhichOneof("update") != "digest":
-            self.fail(f"instead of a digest list {'nothing' if told is None else told} came")
+        if told is None:
+            self.fail("instead of a digest list nothing came")
+        return self.list_of(told)
+
+    def list_of(self, told: Any) -> Any:
+        """The p4.v1.DigestList of the digest that a message is."""
+        if told.WhichOneof("update") != "digest":
+            self.fail(f"instead of a digest list {told} came")
         self.assertEqual(told.digest.digest_id, self.digest_key().digest_entry.digest_id)
         self.assertGreater(told.digest.timestamp, 0)
         return told.digest
+
+    def expect_learnt(self, wanted: Iterable[int], longest: int) -> list[Any]:
+        """Lists come until these addresses at the near port have been told, and no others.
+
+        How many lists a target makes of them, and in which order, is its own: the longest list and
+        the longest delay that are configured are maxima (P4Runtime 9.8).
+
+        Args:
+            wanted: The addresses, each of which is told once.
+            longest: The most digests of a list.
+
+        Returns:
+            The p4.v1.DigestLists.
+        """
+        due = {(address, self.near) for address in wanted}
+        lists: list[Any] = []
+        while due:
+            lists.append(self.expect_list())
+            due -= self.expect_some_of(due, lists[-1], longest)
+        return lists
+
+    def expect_some_of(
+        self, due: set[tuple[int, int]], told: Any, longest: int
+    ) -> set[tuple[int, int]]:
+        """The addresses and ports of a list, which are distinct, due, and not too many."""
+        learnt = self.learnt(told)
+        self.assertLessEqual(len(learnt), longest, f"digests in a list: {learnt}")
+        self.assertGreater(len(learnt), 0, "a list of no digest")
+        self.assertEqual(len(set(learnt)), len(learnt), f"a list tells one twice: {learnt}")
+        self.assertLessEqual(set(learnt), due, "told, and not due")
+        return set(learnt)
 
     def learnt(self, told: Any) -> list[tuple[int, int]]:
         """Addresses and ports of a list, each value in its shortest form."""

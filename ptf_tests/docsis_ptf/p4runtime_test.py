@@ -180,8 +180,23 @@ class P4RuntimeTest(BaseTest):  # type: ignore[misc]  # PTF is untyped
 
         `seconds` is the longest wait, for what takes its time by design.
         """
-        deadline = time.monotonic() + (self.params.timeout if seconds is None else seconds)
+        assert_time_left = self.time_limit(what, seconds)
         while not condition():
+            assert_time_left()
+            time.sleep(0.0005)
+
+    def time_limit(
+        self, what: str | Callable[[], str], seconds: float | None = None
+    ) -> Callable[[], None]:
+        """A time limit, from now on, for a loop that does more than wait, as in `poll`.
+
+        Returns:
+            A function for each turn of the loop: it fails the test with `what` when time is up.
+        """
+        deadline = time.monotonic() + (self.params.timeout if seconds is None else seconds)
+
+        def assert_time_left() -> None:
             if time.monotonic() > deadline:
                 self.fail(f"waited in vain: {what if isinstance(what, str) else what()}")
-            time.sleep(0.0005)
+
+        return assert_time_left

@@ -123,7 +123,9 @@ class Queued(shaping_test.ShapingTest):
                 self.await_received(index, before.received + first + size)
                 self.look(index, before, length)
             self.release()
+            assert_time_left = self.time_limit("an empty queue in the books", seconds=60)
             while self.client.state(index).backlog:
+                assert_time_left()
                 self.look(index, before, length)
             self.poll("the last frame", lambda: capture.count() + self.dropped_of(index) == count)
         self.look(index, before, length)

@@ -53,7 +53,10 @@ class Timeout(aqm_test.AqmTest):
         before = self.fates(index)
         heartbeat = self.control(index, ACTIVE, drop_prob=SUPPRESSIBLE).heartbeat
         # Each probe is bracketed by the switch's clock: silent or not, the time must agree.
+        # It always agrees with a clock that stands still.
+        assert_time_left = self.time_limit("a frame that finds the controller silent")
         while True:
+            assert_time_left()
             earliest = self.client.state(index).timestamp
             silent = self.fates(index).silent
             self.run_stream(self.upstream(100), 1, index)

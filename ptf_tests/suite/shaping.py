@@ -112,7 +112,9 @@ class PeakBucketOfTheSchedule(load_test.LoadTest):
         )
         compared = 0
         # A busy machine reads seldom: a backlog more, and what it says counts with the others.
+        assert_time_left = self.time_limit("readings while frames leave", seconds=60)
         while compared < self.PAIRS:
+            assert_time_left()
             seen, jumped_ns = self.readings(index)
             for (octets, at_us), (later_octets, later_us) in combinations(seen, 2):
                 worth = (later_us - at_us) * self.RATE / 8e6
@@ -141,7 +143,9 @@ class PeakBucketOfTheSchedule(load_test.LoadTest):
                 self.await_received(index, before + first + size)
             with self.timed() as timing:
                 self.release()
+                assert_time_left = self.time_limit("the frames behind the shaper", seconds=60)
                 while capture.count() < count:
+                    assert_time_left()
                     octets, at_us = self.client.registers(cells)
                     if begun < octets < begun + count * self.LENGTH:
                         seen.add((octets, at_us))
