@@ -37,6 +37,9 @@ from docsis_control.topology import load_topology
 
 _LOG: Final = logging.getLogger(__name__)
 
+_LAST_ELECTION_ID: Final = (1 << 128) - 1
+"""0 is none (P4Runtime 16.2.1)."""
+
 
 @dataclass(frozen=True)
 class Views:
@@ -72,6 +75,15 @@ def _port(text: str) -> int:
     if text.isascii() and text.isdigit() and 1 <= int(text) <= 65535:
         return int(text)
     raise argparse.ArgumentTypeError(f'"{text}" is not a TCP port; give 1 to 65535')
+
+
+def _election_id(text: str) -> int:
+    # Python turns no more than some thousand digits into a number.
+    if text.isascii() and text.isdigit() and len(text) < 40 and 1 <= int(text) <= _LAST_ELECTION_ID:
+        return int(text)
+    raise argparse.ArgumentTypeError(
+        f'"{text}" is not a P4Runtime election id; give 1 to {_LAST_ELECTION_ID} (2^128 - 1)'
+    )
 
 
 def _management(text: str) -> QueueManagement:
@@ -147,7 +159,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--election-id",
-        type=int,
+        type=_election_id,
         default=1,
         metavar="NUMBER",
         help="P4Runtime election id; the highest one becomes the primary controller (default: 1)",

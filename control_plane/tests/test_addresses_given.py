@@ -5,7 +5,7 @@ import argparse
 
 import pytest
 
-from docsis_control.app import _address, _switch_address
+from docsis_control.app import _address, _election_id, _switch_address
 
 
 @pytest.mark.parametrize(
@@ -24,3 +24,16 @@ def test_what_is_none_is_refused(text: str) -> None:
 def test_thrift_has_no_unix_sockets() -> None:
     with pytest.raises(argparse.ArgumentTypeError):
         _address("cm1=unix:/x")
+
+
+@pytest.mark.parametrize("number", [1, 7, 2**128 - 1])
+def test_election_ids(number: int) -> None:
+    assert _election_id(str(number)) == number
+
+
+@pytest.mark.parametrize(
+    "text", ["0", "-1", str(2**128), "9" * 5000, "x", "", "1.5", "\N{SUPERSCRIPT TWO}"]
+)
+def test_what_is_no_election_id_is_refused(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match=r"give 1 to 3402.* \(2\^128 - 1\)"):
+        _election_id(text)
