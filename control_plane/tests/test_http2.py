@@ -280,6 +280,8 @@ def test_takes_what_a_server_may_send(answer: bytes) -> None:
         (OK_HEAD + frame(0, 0, 1, b"\0\0\0\0\x09hi") + OK_END, "cut or compressed"),
         (OK_HEAD + frame(0, 0, 1, b"\1\0\0\0\x02hi") + OK_END, "cut or compressed"),
         (OK_HEAD + frame(1, 5, 1, hpack.encoded([(b"grpc-status", b"x")])), "UNKNOWN"),
+        # More digits than Python turns into a number.
+        (OK_HEAD + frame(1, 5, 1, hpack.encoded([(b"grpc-status", b"9" * 5000)])), "UNKNOWN"),
     ],
 )
 def test_what_is_no_answer_is_said(answer: bytes, words: str) -> None:

@@ -7,13 +7,15 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from finsy.proto import p4r
+from hypothesis import given
+from hypothesis import strategies as st
 from law_devices import TICK_US, flow, readings
 
 from docsis_control.law.law import Interval, Law, Outcome, Unmanaged
 from docsis_control.law.readings import Settings, backlog
 from docsis_control.law.service_flows import DeviceLaw
 from docsis_control.p4rt.entities import bitstring
-from docsis_control.p4rt.errors import P4RuntimeError
+from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError
 from docsis_control.p4rt.pipeline import Pipeline, load_pipeline
 from docsis_control.plan import SubQueues
 from docsis_control.queue_managers.managers.adaptive_red import AdaptiveRed
@@ -344,6 +346,8 @@ def test_a_copy_of_a_bucket_is_too_low_rather_than_too_high(access: Any, device:
 class Header:
     """A control header, which answers with its registers."""
 
+    place = "cm1"
+
     def __init__(self) -> None:
         self.fields = {"drop_prob": 5, "qdelay_old": 6, "burst_allowance": 7, "control_state": 9}
         self.fields |= {"heartbeat": 1_234, "msr_tokens": 0}
@@ -392,6 +396,44 @@ async def test_calm_by_packets_keeps_what_it_must() -> None:
         **{"drop_prob": 0, "qdelay_old": 0, "burst_allowance": 0, "msr_tokens": 0},
         **{"control_state": 9, "heartbeat": 1_234},
     }
+
+
+async def test_a_reading_by_packets_that_no_register_holds_is_said() -> None:
+    header = Header()
+    header.fields["msr_tokens"] = 1 << 63
+    with pytest.raises(ConnectionLost, match="cm1 answers with something else .*OverflowError"):
+        await by_packets(header, flow(3, Pie())).read()
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [(b"\xff", "DecodeError"), (b"", "left out 5 of 5 registers")],
+)
+async def test_what_is_no_reading_is_said(
+    access: Any, device: Registers, monkeypatch: pytest.MonkeyPatch, answer: bytes, words: str
+) -> None:
+    monkeypatch.setattr(device, "answer", lambda request: [answer])
+    with pytest.raises(ConnectionLost, match=f"cm1 .*{words}"):
+        await access(flow(4, DocsisPie())).read()
+    with pytest.raises(ConnectionLost, match=f"cm1 .*{words}"):
+        ticks(access(flow(4, DocsisPie())), device).read()
+
+
+async def test_a_register_of_nine_bytes_is_no_reading(access: Any, device: Registers) -> None:
+    device.is_orderly = True
+    device.values["msr_tokens", 4] = 1 << 64
+    with pytest.raises(ConnectionLost, match="cm1 answers with something else .*OverflowError"):
+        await access(flow(4, DocsisPie())).read()
+
+
+@given(st.lists(st.binary(max_size=60), max_size=3))
+def test_whatever_is_answered_is_a_reading_or_a_lost_connection(answers: list[bytes]) -> None:
+    pipeline = load_pipeline("cm")
+    any_device: Any = Registers(pipeline)
+    clock: Any = Clock()
+    state = RegisterAccess(any_device, pipeline, clock, [flow(4, DocsisPie())])
+    with pytest.raises(ConnectionLost):
+        state.readings(answers, 1)
 
 
 async def test_by_packets_there_may_be_no_service_flow() -> None:

@@ -422,7 +422,8 @@ _STATUSES: Final = {code.value[0]: code for code in grpc.StatusCode}
 
 
 def _status(text: bytes) -> grpc.StatusCode:
-    number = int(text) if text.isdigit() else -1
+    # Codes have two digits, and int() does not take thousands of them.
+    number = int(text) if text.isdigit() and len(text) <= 2 else -1
     return _STATUSES.get(number, grpc.StatusCode.UNKNOWN)
 
 

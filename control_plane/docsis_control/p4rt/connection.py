@@ -7,6 +7,7 @@ from typing import Any, Final
 import grpc
 import grpc.aio
 from finsy.proto import p4r
+from google.protobuf.message import DecodeError
 
 from docsis_control.http2.calls import unix_path
 from docsis_control.p4rt.device import READ, RPC_TIMEOUT
@@ -69,7 +70,6 @@ class Connection(Primary):
         self._stream = self.channel.stream_stream(
             "/p4.v1.P4Runtime/StreamChannel",
             request_serializer=_serialize,
-            response_deserializer=p4r.StreamMessageResponse.FromString,
         )()
         self._reader = asyncio.create_task(self._read_stream(), name=f"stream of {self.place}")
         await self.arbitrate()
@@ -112,9 +112,12 @@ class Connection(Primary):
                     if code is grpc.StatusCode.OK:
                         raise ConnectionLost(f"{self.place} ended the stream")
                     raise _StreamStatus(code, details)
-                self.heard(response)
+                # grpc would log what is no message, and go on with None in its place.
+                self.heard(p4r.StreamMessageResponse.FromString(response))
         except grpc.RpcError as error:
             self.ended(error)
+        except DecodeError as error:
+            self.fail(ConnectionLost(f"{self.place} sends no P4Runtime messages: {error}"))
         except Exception as error:
             self.fail(error)
 

@@ -16,7 +16,7 @@ import grpc
 from finsy.proto import U128, p4r
 
 from docsis_control.http2 import Broken
-from docsis_control.p4rt.errors import ConnectionLost, explain
+from docsis_control.p4rt.errors import ConnectionLost, explain, understanding
 from docsis_control.p4rt.pipeline import Pipeline
 
 T = TypeVar("T")
@@ -146,10 +146,12 @@ class P4Device(ABC):
             device_id=self.device_id,
             response_type=p4r.GetForwardingPipelineConfigRequest.COOKIE_ONLY,
         )
-        (answer,) = await self.call(
+        answers = await self.call(
             "reading the pipeline's cookie", _GET_CONFIG, request.SerializeToString()
         )
-        response = p4r.GetForwardingPipelineConfigResponse.FromString(answer)
+        with understanding(self.place):
+            (answer,) = answers
+            response = p4r.GetForwardingPipelineConfigResponse.FromString(answer)
         return int(response.config.cookie.cookie) if response.config.HasField("cookie") else None
 
     async def write(
@@ -174,8 +176,10 @@ class P4Device(ABC):
         """Reads a batch of p4.v1.Entities."""
         request = p4r.ReadRequest(device_id=self.device_id, entities=entities)
         found: list[Any] = []
-        for raw in await self.read_raw(request.SerializeToString(), RPC_TIMEOUT):
-            found.extend(p4r.ReadResponse.FromString(raw).entities)
+        answers = await self.read_raw(request.SerializeToString(), RPC_TIMEOUT)
+        with understanding(self.place):
+            for raw in answers:
+                found.extend(p4r.ReadResponse.FromString(raw).entities)
         return found
 
     async def write_raw(self, request: bytes, seconds: float, what: Sequence[str] = ()) -> None:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The errors of P4Runtime calls, in words."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import grpc
@@ -35,6 +36,29 @@ class P4RuntimeError(Exception):
 
 class ConnectionLost(Exception):
     """The switch went away or stopped answering; it may come back."""
+
+
+@contextmanager
+def understanding(place: str) -> Iterator[None]:
+    """Takes an answer that cannot be understood for the loss of its device.
+
+    The answer is of somebody else, or of a device that is not well: a new connection may help, and
+    the controller goes on with the other devices.
+
+    Args:
+        place: The device, for the message.
+
+    Raises:
+        ConnectionLost: It is no message of the kind that was asked for, it lacks something or has
+            something else, or a number in it is too large.
+    """
+    try:
+        yield
+    except (DecodeError, KeyError, OverflowError, ValueError) as error:
+        raise ConnectionLost(
+            f"{place} answers with something else than it was asked for "
+            f"({type(error).__name__}: {error}); is it a switch of this version?"
+        ) from None
 
 
 class NotPrimaryError(P4RuntimeError):
@@ -98,14 +122,17 @@ def _part_errors(error: grpc.RpcError) -> list[tuple[int, grpc.StatusCode, str]]
     for key, value in metadata or ():
         if key == "grpc-status-details-bin":
             try:
-                status = rpc_status.Status.FromString(value)
+                return _parts(rpc_status.Status.FromString(value))
             except DecodeError:
                 return []
-            found = []
-            for index, packed in enumerate(status.details):
-                detail = p4r.Error()
-                if packed.Unpack(detail) and detail.canonical_code != rpc_code.OK:
-                    code = _CODES.get(detail.canonical_code, grpc.StatusCode.UNKNOWN)
-                    found.append((index, code, detail.message))
-            return found
     return []
+
+
+def _parts(status: Any) -> list[tuple[int, grpc.StatusCode, str]]:
+    found = []
+    for index, packed in enumerate(status.details):
+        detail = p4r.Error()
+        if packed.Unpack(detail) and detail.canonical_code != rpc_code.OK:
+            code = _CODES.get(detail.canonical_code, grpc.StatusCode.UNKNOWN)
+            found.append((index, code, detail.message))
+    return found

@@ -9,13 +9,14 @@ import itertools
 import time
 from collections.abc import Mapping
 from enum import IntEnum
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+import grpc
 from finsy.proto import p4r
 
 from docsis_control.p4rt.device import RPC_TIMEOUT
 from docsis_control.p4rt.entities import bitstring
-from docsis_control.p4rt.errors import ConnectionLost
+from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError
 from docsis_control.p4rt.pipeline import Pipeline, PipelineError
 from docsis_control.p4rt.primary import Primary
 
@@ -27,12 +28,24 @@ class Operation(IntEnum):
     READ = 1
     UPDATE = 2
     PROVISION = 3
+    REFUSED = 255
 
 
 Reply = Mapping[str, int]
 """The fields of packet_in_t by name."""
 
+_PADDING: Final = "padding"
+"""The field of packet_in_t that nobody reads, which a target may leave out."""
+
 _CLOCK_SAMPLES: Final = 5
+
+
+class _Asked(NamedTuple):
+    """A request that waits for its reply."""
+
+    operation: Operation
+    service_flow: int
+    reply: asyncio.Future[Reply]
 
 
 class ControlHeader:
@@ -54,9 +67,15 @@ class ControlHeader:
         self._out_ids: list[tuple[str, int]] = [(m.name, m.id) for m in packet_out.metadata]
         self._in_names: dict[int, str] = {m.id: m.name for m in packet_in.metadata}
         self._ids = itertools.count(1)
-        self._waiting: dict[int, asyncio.Future[Reply]] = {}
+        self._needed = {*self._in_names.values()} - {_PADDING}
+        self._waiting: dict[int, _Asked] = {}
         connection.on_packet = self._on_packet
         connection.lost.add_done_callback(self._on_lost)
+
+    @property
+    def place(self) -> str:
+        """The device in words, for messages."""
+        return self._connection.place
 
     async def request(
         self,
@@ -74,7 +93,9 @@ class ControlHeader:
             seconds: How long to wait for the reply.
 
         Raises:
-            ConnectionLost: No reply in time, or the connection ended.
+            ConnectionLost: No reply in time, one that cannot be understood, or the connection
+                ended.
+            P4RuntimeError: The switch refused the request.
         """
         request_id = next(self._ids) & 0xFFFFFFFF
         fields = {
@@ -89,7 +110,7 @@ class ControlHeader:
                 metadata_id=metadata_id, value=bitstring(fields.get(name, 0))
             )
         reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        self._waiting[request_id] = reply
+        self._waiting[request_id] = _Asked(operation, service_flow, reply)
         try:
             await self._connection.send(message)
             # Not wait_for: Python 3.11's loses a cancellation that comes with the reply.
@@ -107,15 +128,35 @@ class ControlHeader:
             self._in_names.get(item.metadata_id, ""): int.from_bytes(item.value, "big")
             for item in packet.metadata
         }
-        waiting = self._waiting.get(fields.get("request_id", 0))
-        if waiting is not None and not waiting.done() and fields.get("op") != Operation.TRANSMIT:
-            waiting.set_result(fields)
+        asked = self._waiting.get(fields.get("request_id", 0))
+        if asked is None or asked.reply.done() or fields.get("op") == Operation.TRANSMIT:
+            return
+        if (failure := self._failure(asked, fields)) is None:
+            asked.reply.set_result(fields)
+        else:
+            asked.reply.set_exception(failure)
+
+    def _failure(self, asked: _Asked, fields: Reply) -> Exception | None:
+        """The failure that a reply tells of; None where it is what was asked for."""
+        what = f"a {asked.operation.name} packet-out for service flow {asked.service_flow}"
+        if missing := self._needed - fields.keys():
+            names = ", ".join(sorted(missing))
+            return ConnectionLost(f"{self._connection.place} answers {what} without {names}")
+        if fields["op"] == Operation.REFUSED:
+            return P4RuntimeError(
+                f"{self._connection.place} refuses {what}: its program has no such operation or "
+                "service flow; give it the program of this version",
+                grpc.StatusCode.INVALID_ARGUMENT,
+            )
+        if fields["op"] != asked.operation:
+            return ConnectionLost(f"{self._connection.place} answers {what} with op {fields['op']}")
+        return None
 
     def _on_lost(self, lost: asyncio.Future[None]) -> None:
         error = None if lost.cancelled() else lost.exception()
         for waiting in self._waiting.values():
-            if not waiting.done():
-                waiting.set_exception(error or ConnectionLost("the connection was closed"))
+            if not waiting.reply.done():
+                waiting.reply.set_exception(error or ConnectionLost("the connection was closed"))
 
 
 class SwitchClock:

@@ -11,6 +11,7 @@ from finsy.proto import p4r
 from docsis_control.classification import CLASSIFIER_TABLE
 from docsis_control.lengths import counted_bytes
 from docsis_control.p4rt.device import P4Device
+from docsis_control.p4rt.errors import understanding
 from docsis_control.p4rt.pipeline import Pipeline, PipelineError
 from docsis_control.priority import paced
 
@@ -153,7 +154,8 @@ class CounterAccess:
         for request in self._requests:
             answers += await self._device.read_raw(request, _TIMEOUT)
         # Thousands of counters take longer to look through than the control loop can wait.
-        return await asyncio.to_thread(self._parse, answers)
+        with understanding(self._device.place):
+            return await asyncio.to_thread(self._parse, answers)
 
     def _parse(self, answers: Sequence[bytes]) -> CounterReadings:
         flows = {flow: dict.fromkeys(self._names.values(), _NOTHING) for flow in self._flows}

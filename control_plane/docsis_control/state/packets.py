@@ -10,7 +10,7 @@ import numpy as np
 
 from docsis_control.law.readings import Readings, Settings
 from docsis_control.p4rt.device import Entrance
-from docsis_control.p4rt.errors import P4RuntimeError
+from docsis_control.p4rt.errors import P4RuntimeError, understanding
 from docsis_control.plan import ServiceFlow
 from docsis_control.state.access import BucketState, Clock, owns
 from docsis_control.state.control_header import ControlHeader, Operation
@@ -109,9 +109,10 @@ class PacketAccess:
         replies = await asyncio.gather(
             *(self._control.request(Operation.READ, flow, seconds=_TIMEOUT) for flow in self._flows)
         )
-        values: dict[str, Any] = {
-            name: np.array([reply[name] for reply in replies], np.int64) for name in _READ
-        }
+        with understanding(self._control.place):
+            values: dict[str, Any] = {
+                name: np.array([reply[name] for reply in replies], np.int64) for name in _READ
+            }
         # Each flow's bucket is brought to the time of the last reply; without flows there is none.
         times = (reply["timestamp"] for reply in replies)
         return Readings(now_us=max(times, default=self._clock.now()), **values)

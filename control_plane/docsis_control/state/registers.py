@@ -18,7 +18,7 @@ from docsis_control.law.readings import Readings, Settings
 from docsis_control.numbers import SERVICE_FLOWS
 from docsis_control.p4rt.device import READ, RPC_TIMEOUT, WRITE, CellEntrance, Entrance, P4Device
 from docsis_control.p4rt.entities import register_entity, register_id
-from docsis_control.p4rt.errors import ConnectionLost, explain
+from docsis_control.p4rt.errors import ConnectionLost, explain, understanding
 from docsis_control.p4rt.pipeline import Pipeline
 from docsis_control.p4rt.register_cells import Block, RegisterCells
 from docsis_control.p4rt.register_updates import Updates
@@ -262,7 +262,7 @@ class RegisterAccess:
             now_us: On the switch's clock, microseconds.
 
         Raises:
-            ConnectionLost: They leave out a register.
+            ConnectionLost: They are no answers, or leave out a register.
         """
         responses = list(responses)
         cells = self._block.values(responses)
@@ -280,13 +280,18 @@ class RegisterAccess:
         return Readings(now_us=now_us, **fields, own=own)
 
     def _parsed(self, responses: Iterable[bytes]) -> Ints:
-        """The values of the cells, from answers in whatever order and form."""
+        """The values of the cells, from answers in whatever order and form.
+
+        Raises:
+            ConnectionLost: They are no answers, or leave out a register.
+        """
         found: dict[tuple[int, int], int] = {}
-        for raw in responses:
-            for entity in p4r.ReadResponse.FromString(raw).entities:
-                entry = entity.register_entry
-                value = int.from_bytes(entry.data.bitstring, "big")
-                found[entry.register_id, entry.index.index] = value
+        with understanding(self._device.place):
+            for raw in responses:
+                for entity in p4r.ReadResponse.FromString(raw).entities:
+                    entry = entity.register_entry
+                    value = int.from_bytes(entry.data.bitstring, "big")
+                    found[entry.register_id, entry.index.index] = value
         ids = [register_id(self._pipeline, name) for name in self._names]
         asked = [
             (ids[row], self._flows[column].index)
@@ -297,7 +302,8 @@ class RegisterAccess:
             raise ConnectionLost(
                 f"{self._device.place} left out {missing} of {len(asked)} registers"
             )
-        return np.array([found[cell] for cell in asked], np.int64)
+        with understanding(self._device.place):
+            return np.array([found[cell] for cell in asked], np.int64)
 
     def write_request(self, settings: Settings, now_us: int) -> bytes:
         """A serialized WriteRequest of the registers that change, and the heartbeat.

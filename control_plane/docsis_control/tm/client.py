@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import grpc
 
 from docsis_control.p4rt.device import P4Device
-from docsis_control.p4rt.errors import P4RuntimeError
+from docsis_control.p4rt.errors import P4RuntimeError, understanding
 from docsis_control.plan import DevicePlan, PortSettings, ServiceFlow
 from docsis_control.priority import paced
 from docsis_control.queue_managers.flow_queues import NO_FLOW_QUEUES, ROUND_ROBIN_CODES
@@ -222,13 +222,17 @@ class TrafficManager:
             ConnectionLost: The device went away.
             P4RuntimeError: It has no such service.
         """
-        return self._pb.GetResponse.FromString(await self._get())
+        answer = await self._get()
+        with understanding(self._device.place):
+            return self._pb.GetResponse.FromString(answer)
 
     async def _get(self) -> bytes:
         request = self._pb.GetRequest(device_id=self._device.device_id)
-        (answer,) = await self._device.call(
+        answers = await self._device.call(
             "reading the traffic manager", _GET, request.SerializeToString()
         )
+        with understanding(self._device.place):
+            (answer,) = answers
         return answer
 
     async def counted(self) -> Counted:
@@ -239,7 +243,9 @@ class TrafficManager:
             P4RuntimeError: It has no such service.
         """
         # The states of thousands of queues are for another thread than the control loop's.
-        return await asyncio.to_thread(self._counted, await self._get())
+        answer = await self._get()
+        with understanding(self._device.place):
+            return await asyncio.to_thread(self._counted, answer)
 
     async def lateness(self) -> Lateness | None:
         """How late the device ran what was due, since it was started; None where it does not tell.
@@ -249,14 +255,16 @@ class TrafficManager:
             P4RuntimeError: It refused.
         """
         try:
-            (answer,) = await self._device.call(
+            answers = await self._device.call(
                 "reading the lateness", METHOD, request(self._device.device_id)
             )
         except P4RuntimeError as error:
             if error.code is grpc.StatusCode.UNIMPLEMENTED:
                 return None
             raise
-        return lateness_from(answer)
+        with understanding(self._device.place):
+            (answer,) = answers
+            return lateness_from(answer)
 
     def _counted(self, answer: bytes) -> Counted:
         def told(flow: Any, name: str) -> Traffic | None:
@@ -282,10 +290,11 @@ class TrafficManager:
             (flow.config.queue.port, flow.config.queue.queue_id): flow.sustained_tokens
             for flow in response.service_flows
         }
-        return [
-            BucketState(
-                by_queue[flow.port, flow.index] if flow.max_sustained_rate else 0,
-                response.now_ns // 1000,
-            )
-            for flow in flows
-        ]
+        with understanding(self._device.place):
+            return [
+                BucketState(
+                    by_queue[flow.port, flow.index] if flow.max_sustained_rate else 0,
+                    response.now_ns // 1000,
+                )
+                for flow in flows
+            ]
