@@ -13,6 +13,7 @@ import typer
 from rich.table import Table
 
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.readable import readable
 from docsis_testbed.terminal import terminal
 
 if TYPE_CHECKING:
@@ -180,14 +181,16 @@ def graded(
     """
     from docsis_labs.exercises import exercise as numbered
     from docsis_labs.grading.grader import grade_all
+    from docsis_labs.grading.naming import submissions
     from docsis_labs.sandbox.sandbox import sandbox
     from docsis_labs.which import exercise_of
 
     here = sandbox()
-    exercise = exercise_of(folders) if number is None else numbered(number)
-    if form is Format.GRADESCOPE and out is None and len(folders) > 1:
+    named, others = submissions(folders)
+    exercise = exercise_of([*named.values()]) if number is None else numbered(number)
+    if form is Format.GRADESCOPE and out is None and len(named) > 1:
         raise TestbedError("--format gradescope has a file of each submission: give --out FOLDER")
-    results = list(grade_all(exercise, folders, here, jobs, seconds))
+    results = list(grade_all(exercise, named, here, jobs, seconds))
     from docsis_labs.grading import writing
 
     if form is Format.TABLE:
@@ -198,6 +201,9 @@ def graded(
         raise TestbedError(f"{out} cannot be written: {error}") from None
     if text is not None and form is not Format.TABLE:
         sys.stdout.write(text)
+    if others:
+        names = readable(", ".join(map(str, others)))
+        print(f"docsis-p4: not graded, as a submission is a folder: {names}", file=sys.stderr)
 
 
 @app.command()

@@ -61,7 +61,7 @@ def test_the_others_of_a_class_are_untouched(tmp_path: Path) -> None:
         make = HOSTILE[name][0] if name in HOSTILE else lambda folder: shutil.copy(solution, folder)
         make(tmp_path / name)
     # A busy machine has its time: what is looked at here is who gets which points.
-    results = list(grade_all(exercise, [tmp_path / n for n in names], sandbox(), 2, seconds=300))
+    results = list(grade_all(exercise, {n: tmp_path / n for n in names}, sandbox(), 2, seconds=300))
     assert [result.submission for result in results] == names
     for result in results:
         good = result.submission not in HOSTILE

@@ -17,6 +17,8 @@ from docsis_testbed.errors import TestbedError
 
 CLASSIFY = LABS / "2-classify"
 
+needs_sandbox = pytest.mark.skipif(sandbox.why_not() is not None, reason=str(sandbox.why_not()))
+
 
 def lab(*arguments: str | int | Path) -> tuple[int, str]:
     """Exit status and output; what a user is told of errors is raised."""
@@ -69,8 +71,43 @@ def test_what_is_not_there_is_told() -> None:
         lab("check", 2)
     with pytest.raises(TestbedError, match="not a folder"):
         lab("check", 2, "--folder", "nowhere")
+
+
+@needs_sandbox
+def test_a_class_is_what_was_meant_before_anything_is_graded(here: Path) -> None:
+    with pytest.raises(TestbedError, match="^nowhere, nobody: there is no such folder"):
+        lab("grade", "nowhere", "nobody", here, "--exercise", 2)
+    for folder in ("empty", "a/same", "b/c/same", "b/d"):
+        (here / folder).mkdir(parents=True)
     with pytest.raises(TestbedError, match="say which one it is with --exercise"):
-        lab("grade", "nowhere")
+        lab("grade", "empty")
+    (here / "file").write_text("")
+    (here / "link").symlink_to("empty")
+    with pytest.raises(TestbedError, match="^file, link: not a folder"):
+        lab("grade", "file", "link", "--exercise", 2)
+    with pytest.raises(TestbedError, match="a/same and b/c/same would both be the submission same"):
+        lab("grade", "a/same", "b/c/same", "b/d", "--exercise", 2)
+    with pytest.raises(TestbedError, match="empty and empty would both be the submission empty"):
+        lab("grade", "empty", "empty", "--exercise", 2)
+    with pytest.raises(TestbedError, match="^/ has no name"):
+        lab("grade", "/", "--exercise", 2)
+
+
+@needs_sandbox
+def test_submissions_with_folders_of_one_name_have_the_names_above(
+    here: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("anna", "bert"):
+        shutil.copytree(CLASSIFY / "solution", here / name / "2-classify")
+    (here / "grades.csv").write_text("")
+    given = ("anna/2-classify", "bert/2-classify", "grades.csv")
+    status, words = lab("grade", *given, "--format", "gradescope", "--out", "all", "--seconds", 300)
+    assert status == 0
+    assert {file.name for file in (here / "all").iterdir()} == {"anna.json", "bert.json"}
+    assert "as a submission is a folder: grades.csv" in words + capfd.readouterr().err
+    monkeypatch.chdir(here / "anna")
+    lab("grade", ".", "--format", "gradescope", "--out", here / "one", "--exercise", 2)
+    assert [file.name for file in (here / "one").iterdir()] == ["anna.json"]
 
 
 def test_without_a_sandbox_only_one_s_own_files_run(
@@ -86,9 +123,8 @@ def test_without_a_sandbox_only_one_s_own_files_run(
     assert "without a sandbox" in words + capfd.readouterr().err
 
 
+@needs_sandbox
 def test_a_class_in_all_formats(here: Path) -> None:
-    if sandbox.why_not() is not None:
-        pytest.skip(str(sandbox.why_not()))
     shutil.copytree(CLASSIFY / "solution", here / "Anna_17_assignsubmission_file_")
     shutil.copytree(CLASSIFY / "mistakes" / "udp-too", here / "Bert_18_assignsubmission_file_")
     folders = sorted(here.iterdir())

@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
@@ -28,7 +28,13 @@ _ENVIRONMENT: Final = {
 }
 
 
-def grade(exercise: Exercise, folder: Path, sandbox: Sandbox, seconds: float = SECONDS) -> Result:
+def grade(
+    exercise: Exercise,
+    folder: Path,
+    sandbox: Sandbox,
+    seconds: float = SECONDS,
+    name: str | None = None,
+) -> Result:
     """Grades one submission.
 
     Args:
@@ -36,6 +42,7 @@ def grade(exercise: Exercise, folder: Path, sandbox: Sandbox, seconds: float = S
         folder: Where it is.
         sandbox: Where its programs run.
         seconds: Wall time that it may take.
+        name: Name of the submission; the folder's unless given.
     """
     arguments = [str(exercise.number), str(folder.absolute())]
     process = subprocess.Popen(
@@ -79,7 +86,7 @@ def grade(exercise: Exercise, folder: Path, sandbox: Sandbox, seconds: float = S
         )
     return Result(
         exercise.number,
-        folder.name,
+        folder.name if name is None else name,
         tuple(criteria),
         sandbox.is_one,
         float(used.get("processor_seconds", 0.0)),
@@ -89,14 +96,16 @@ def grade(exercise: Exercise, folder: Path, sandbox: Sandbox, seconds: float = S
 
 def grade_all(
     exercise: Exercise,
-    folders: Sequence[Path],
+    folders: Mapping[str, Path],
     sandbox: Sandbox,
     jobs: int = 1,
     seconds: float = SECONDS,
 ) -> Iterator[Result]:
-    """Grades many, some at a time; the results in the order of the folders."""
+    """Grades many, some at a time; the results in the order of the folders, which have names."""
     with ThreadPoolExecutor(jobs) as pool:
-        yield from pool.map(lambda folder: grade(exercise, folder, sandbox, seconds), folders)
+        yield from pool.map(
+            lambda one: grade(exercise, one[1], sandbox, seconds, name=one[0]), folders.items()
+        )
 
 
 def _documents(output: bytes) -> list[dict[str, Any]]:

@@ -49,7 +49,7 @@ class Result:
 
     Attributes:
         exercise: Its number.
-        submission: The folder's name.
+        submission: Name of the submission, which is its folder's as a rule.
         criteria: In the exercise's order.
         sandbox: Whether its programs ran in a sandbox.
         processor_seconds: That grading took, without those of programs that had to be killed.
