@@ -171,9 +171,9 @@ class Client:
         """Reads p4.v1.Entities, wildcards included."""
         return list(run(self._connection.read(request)))
 
-    def insert_entities(self, entities: Sequence[Any]) -> None:
-        """Inserts p4.v1.Entities in one batch."""
-        updates = [p4r.Update(type=p4r.Update.INSERT, entity=entity) for entity in entities]
+    def write_entities(self, kind: Any, entities: Sequence[Any]) -> None:
+        """Writes p4.v1.Entities in one batch; `kind` is a p4.v1.Update.Type."""
+        updates = [p4r.Update(type=kind, entity=entity) for entity in entities]
         run(self._connection.write(updates, [entity.WhichOneof("entity") for entity in entities]))
 
     @property

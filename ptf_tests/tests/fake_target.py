@@ -22,20 +22,24 @@ class FakeTarget:
     Attributes:
         config: The program that it has, or None.
         entities: Its entries.
+        fresh: The entries that every program brings along.
         refusal: Why it refuses every program that is not `config`.
         primary: Whether a client becomes the primary.
         failures: The p4.v1.Error that answers a Read of a kind of entity, as P4Runtime 13.3 says.
         pushed: The p4_device_configs that it took, in order.
-        inserted: The entities that were written.
+        inserted: The entities that were inserted.
+        modified: Those that were modified.
     """
 
     config: Any = None
     entities: list[Any] = field(default_factory=list)
+    fresh: list[Any] = field(default_factory=list)
     refusal: str = ""
     primary: bool = True
     failures: dict[str, Any] = field(default_factory=dict)
     pushed: list[bytes] = field(default_factory=list)
     inserted: list[Any] = field(default_factory=list)
+    modified: list[Any] = field(default_factory=list)
     ending: threading.Event = field(default_factory=threading.Event)
 
     def stream(self, requests: Iterator[Any], context: grpc.ServicerContext) -> Iterator[bytes]:
@@ -64,6 +68,8 @@ class FakeTarget:
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, self.refusal)
         self.pushed.append(config.p4_device_config)
         self.inserted.clear()
+        self.modified.clear()
+        self.entities = list(self.fresh)
         return bytes(p4r.SetForwardingPipelineConfigResponse().SerializeToString())
 
     def read(self, request: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:
@@ -84,7 +90,9 @@ class FakeTarget:
 
     def write(self, request: bytes, context: grpc.ServicerContext) -> bytes:
         """Write: everything is taken."""
-        self.inserted += [update.entity for update in p4r.WriteRequest.FromString(request).updates]
+        for update in p4r.WriteRequest.FromString(request).updates:
+            changed = self.modified if update.type == p4r.Update.MODIFY else self.inserted
+            changed.append(update.entity)
         return bytes(p4r.WriteResponse().SerializeToString())
 
 

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -22,6 +24,7 @@ from docsis_ptf.found import Found
 from docsis_ptf.options import Options
 from docsis_ptf.params import TestParams
 from docsis_ptf.preflight import TargetError
+from docsis_ptf.programs import SHIPPED
 
 NO_WIRES: dict[int, str] = {}
 UNIMPLEMENTED = rpc_code.UNIMPLEMENTED
@@ -121,6 +124,68 @@ def test_what_a_target_had_is_given_back() -> None:
     assert "it has the program that it had" in said
 
 
+def everything_else(info: Any) -> tuple[list[p4r.Entity], list[p4r.Entity]]:
+    """What else a controller may have written: what it inserts, and what it modifies."""
+    engine = p4r.PacketReplicationEngineEntry
+    session = engine(clone_session_entry=p4r.CloneSessionEntry(session_id=7))
+    digest = p4r.DigestEntry(digest_id=info.digests[0].preamble.id)
+    digest.config.max_list_size = 1
+    default = p4r.TableEntry(table_id=info.tables[0].preamble.id, is_default_action=True)
+    default.action.action.action_id = info.actions[0].preamble.id
+    meter = p4r.MeterEntry(meter_id=info.meters[0].preamble.id)
+    meter.config.cir = 1000
+    direct = p4r.DirectMeterEntry(
+        table_entry=p4r.TableEntry(table_id=info.direct_meters[0].direct_table_id, priority=3)
+    )
+    direct.config.cir = 2000
+    value_set = p4r.ValueSetEntry(value_set_id=info.value_sets[0].preamble.id)
+    value_set.members.add().match.add(field_id=1).exact.value = b"\1"
+    inserted = [
+        p4r.Entity(packet_replication_engine_entry=session),
+        p4r.Entity(digest_entry=digest),
+    ]
+    modified = [
+        p4r.Entity(table_entry=default),
+        p4r.Entity(meter_entry=meter),
+        p4r.Entity(direct_meter_entry=direct),
+        p4r.Entity(value_set_entry=value_set),
+    ]
+    return inserted, modified
+
+
+def test_sessions_digests_defaults_meters_and_value_sets_are_given_back() -> None:
+    entities = load_pipeline("entities", SHIPPED)
+    config = p4r.ForwardingPipelineConfig(p4info=entities.p4info, p4_device_config=b"its own")
+    inserted, modified = everything_else(entities.p4info)
+    # As it is in the fresh program, too: a target may refuse to be told so.
+    same = p4r.Entity(table_entry=p4r.TableEntry(table_id=1, is_default_action=True))
+    unset = p4r.Entity(meter_entry=p4r.MeterEntry(meter_id=1))
+    target = FakeTarget(config, [*inserted, *modified, same, unset], fresh=[same, unset])
+    with running(target) as params:
+        client = preflight._connect(params)
+        found = Found.take(client, params.device_id)
+        client.close()
+        said = preflight.give_back(params, found)
+    assert target.inserted == inserted
+    # The fake answers each table's question with all that it has.
+    once = [one for n, one in enumerate(target.modified) if one not in target.modified[:n]]
+    assert once == modified
+    assert "not read" not in said
+
+
+def test_what_could_not_be_read_is_told_once_for_each_kind() -> None:
+    config, entities = program_found()
+    no_table = p4r.Error(canonical_code=UNIMPLEMENTED, message="no defaults")
+    target = FakeTarget(config, entities, failures={"table_entry": no_table})
+    with running(target) as params:
+        client = preflight._connect(params)
+        found = Found.take(client, params.device_id)
+        client.close()
+        said = preflight.give_back(params, found)
+    assert "not read, so not given back: entries of " in said
+    assert said.count("default entries (") == 1
+
+
 class Interrupted:
     """A question in whose middle the run is ended."""
 
@@ -165,7 +230,7 @@ def test_an_interrupted_run_says_what_the_target_has(
     monkeypatch.setattr(preflight, "ask", Interrupted(KeyboardInterrupt()))
     monkeypatch.setattr(preflight, "check_wiring", lambda target, ports: None)
     # As other tests need them.
-    monkeypatch.setattr(runner.signal, "signal", lambda number, handler: None)
+    monkeypatch.setattr(signal, "signal", lambda number, handler: None)
     with running(target) as params:
         told = Options(params.target, ["CF-1"], device_id=3, timeout=2.0, results=tmp_path)
         assert runner.run(told) == 130
