@@ -11,7 +11,7 @@ import pytest
 from docsis_labs.errors import SubmissionError
 from docsis_labs.p4 import compiling
 from docsis_labs.sandbox.limits import COMPILER
-from docsis_labs.sandbox.sandbox import own_files
+from docsis_labs.sandbox.sandbox import own_files, sandbox, why_not
 from docsis_testbed.p4build import Compiler
 
 
@@ -67,3 +67,22 @@ def test_a_syntax_error_is_told_with_its_line(tmp_path: Path) -> None:
     assert error.missed.hint == (
         'lab.p4, line 60: p4c says: syntax error, unexpected IDENTIFIER "burst"'
     )
+
+
+@pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_compiler_at_home_shows_nothing_else_of_the_home(tmp_path: Path, linked: bool) -> None:
+    needed = ("bin/p4c-helper", "share/p4c/p4include/core.p4", "lib/libgc.so.1", "bin/p4include/a")
+    private = ("diary", "bin/other", "lib/notes", "share/keys", "share/p4c.key")
+    home = tmp_path / "p4c"
+    looks = f"cd {home}; ls {' '.join(needed)} >&2 || exit 1; "
+    looks += f"for f in {' '.join(private)}; do ! [ -e $f ] || exit 1; done; cd - >/dev/null; "
+    compiler = _compiler(tmp_path, looks + _MAKES)
+    for name in (*needed, *private):
+        file = home / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("")
+    if linked:
+        (home / "lib" / "libgc.so.1").rename(home / "lib" / "libgc.so.1.5")
+        (home / "lib" / "libgc.so.1").symlink_to("libgc.so.1.5")
+    assert compiling.compiled(compiler, "lab.p4", "// nothing\n", sandbox()).name == "lab.p4"

@@ -28,9 +28,9 @@ _HANG_SECONDS = f"1000.{os.getpid()}"
 def fake_p4c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeP4c:
     """Puts a script on PATH as p4c-bm2-ss, which tells a version and then does as it is given."""
     command = tmp_path / "p4c" / "bin" / "p4c-bm2-ss"
-    share = tmp_path / "p4c" / "share"
+    share = tmp_path / "p4c" / "share" / "p4c"
     command.parent.mkdir(parents=True)
-    share.mkdir()
+    share.mkdir(parents=True)
     for suffix in ("json", "p4info.txtpb"):
         shutil.copy(LABS / "3-token-bucket" / "compiled" / f"skeleton.{suffix}", share)
     monkeypatch.setenv("PATH", f"{command.parent}:/usr/bin:/bin")

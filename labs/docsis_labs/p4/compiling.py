@@ -124,7 +124,7 @@ def compiled(
             name,
         ]
         process = sandbox.start(
-            arguments, COMPILER, writable=folder, system=_compiler_folders(compiler)
+            arguments, COMPILER, writable=folder, system=_compiler_files(compiler)
         )
         with process:
             try:
@@ -149,12 +149,24 @@ def compiled(
         return Program(name, _output(name, made_json), _output(name, folder / "out.p4info.txt"))
 
 
-def _compiler_folders(compiler: Compiler) -> list[Path]:
-    """The folders of an installation of p4c that is not the system's."""
+def _compiler_files(compiler: Compiler) -> list[Path]:
+    """The files of an installation of p4c that is not the system's.
+
+    What is above p4c's folder may be somebody's home, so only what p4c reads is named: itself and
+    the programs that it calls, its include files and driver, and shared libraries.
+    """
     command = compiler.command.resolve()
     if command.is_relative_to("/usr"):
         return []
-    return [command.parent.parent]
+    here, prefix = command.parent, command.parent.parent
+    files = [
+        command,
+        *(file for file in sorted(here.glob("p4c*")) if file.is_file()),
+        *(here / "p4include", here / "p4c_src"),
+        *(prefix / "p4include", prefix / "share" / "p4c"),
+        *(file for lib in ("lib", "lib64") for file in sorted((prefix / lib).glob("lib*.so*"))),
+    ]
+    return [file for file in dict.fromkeys(files) if file.exists()]
 
 
 def _first_error(name: str, errors: bytes) -> str:

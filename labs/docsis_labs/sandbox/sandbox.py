@@ -74,7 +74,7 @@ class Sandbox:
             limits: What it may use.
             files: Files that it may read, by their names.
             writable: A folder in which it may write, and where it starts.
-            system: More folders that it may read, at their own paths.
+            system: More files and folders that it may read, at their own paths.
         """
         return subprocess.Popen(
             self._command(program, limits, files, writable, system),
@@ -158,10 +158,9 @@ def _mounts(paths: Sequence[str]) -> list[str]:
     words: list[str] = []
     for path in dict.fromkeys(paths):
         if os.path.islink(path):
-            words += ["--symlink", os.readlink(path), path]
+            words += [*_parents(path), "--symlink", os.readlink(path), path]
         elif os.path.exists(path):
-            words += _parents(path)
-            words += ["--ro-bind", path, path]
+            words += [*_parents(path), "--ro-bind", path, path]
     return words
 
 
