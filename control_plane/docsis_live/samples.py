@@ -81,11 +81,17 @@ def _ahead(enqueued: int, dequeued: int) -> int:
     return difference if difference < _HALF else 0
 
 
-def tokens_bytes(flow: ServiceFlow, tokens: int, updated_us: int, now_us: int | None) -> int | None:
+def tokens_bytes(
+    flow: ServiceFlow, backlog: int, tokens: int, updated_us: int, now_us: int | None
+) -> int | None:
     """The sustained rate's bucket now, bytes; None where the service flow has none.
+
+    Behind a request/grant MAC the tokens for what is queued are spent already; see
+    `docsis_control.law.service_flows`.
 
     Args:
         flow: The service flow.
+        backlog: Bytes queued.
         tokens: msr_tokens, 1/8,000,000 byte.
         updated_us: msr_updated.
         now_us: The switch's clock; None where it is unknown: as of `updated_us`.
@@ -95,13 +101,22 @@ def tokens_bytes(flow: ServiceFlow, tokens: int, updated_us: int, now_us: int | 
         return None
     elapsed = 0 if now_us is None else max(0, now_us - updated_us)
     depth = flow.provisioned.maximum_traffic_burst_bytes
-    return min(depth, (tokens + elapsed * rate) // TOKENS_PER_BYTE)
+    bucket = min(depth, (tokens + elapsed * rate) // TOKENS_PER_BYTE)
+    return max(bucket - backlog, 0) if _granted(flow) else bucket
+
+
+def _granted(flow: ServiceFlow) -> bool:
+    """Whether grants of an upstream channel let its frames go."""
+    scheduling = flow.provisioned.scheduling
+    return scheduling is not None and scheduling.upstream_channel is not None
 
 
 def delay_ms(
     flow: ServiceFlow, backlog: int, tokens: int | None, channel_bps: int | None
 ) -> float | None:
     """How long a frame that comes now waits, from backlog, tokens and rates (RFC 8034, A.2).
+
+    The controller's status has the same but under managers that measure how fast the queue drains.
 
     Args:
         flow: The service flow.
@@ -113,10 +128,10 @@ def delay_ms(
         Milliseconds; None where no rate is known.
     """
     given = flow.provisioned
-    sustained = given.maximum_sustained_traffic_rate_bps or channel_bps
+    peak = given.peak_traffic_rate_bps or channel_bps
+    sustained = given.maximum_sustained_traffic_rate_bps or peak
     if sustained is None:
         return None if backlog else 0.0
-    peak = given.peak_traffic_rate_bps or channel_bps
     at_peak = min(backlog, tokens or 0)
     seconds = (backlog - at_peak) * 8 / sustained + (at_peak * 8 / peak if peak else 0.0)
     return round(seconds * 1e3, 3)
@@ -161,8 +176,8 @@ def values(
         channel_bps: Rate of its channel, if that is limited.
     """
     tokens, updated, data_state, control_state, probability = registers
-    bucket = tokens_bytes(flow, tokens, updated, now_us)
     backlog = books.backlog
+    bucket = tokens_bytes(flow, backlog, tokens, updated, now_us)
     return [
         books.offered_bps(before),
         books.sent_bps(before),

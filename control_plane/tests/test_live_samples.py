@@ -6,16 +6,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from law_devices import flow as planned_flow
+from law_devices import readings
 
-from docsis_control.law.docsis_pie import Parameters, Status, queue_delay
+from docsis_control.law.docsis_pie import Status
 from docsis_control.law.fixed_point import PROB_ONE
+from docsis_control.law.service_flows import DeviceLaw
 from docsis_control.plan import TOKENS_PER_BYTE
+from docsis_control.queue_managers.managers.docsis_pie import DocsisPie
 from docsis_control.status.health import Health, LoopHealth
-from docsis_control.status.model import Quantiles, ServiceFlow, decode
+from docsis_control.status.model import Quantiles, Scheduling, ServiceFlow, decode
 from docsis_live.actions import ActionError, Manage, parse
 from docsis_live.drops import Drops, packets, told
 from docsis_live.guard import Guard
@@ -56,21 +59,54 @@ def a_flow(**provisioned: Any) -> ServiceFlow:
     return replace(flow, provisioned=replace(flow.provisioned, **given_))
 
 
+BEST_EFFORT = Scheduling(
+    upstream_channel=None,
+    scheduling_type="best-effort",
+    request_transmission_policy=0,
+    nominal_polling_interval_ms=None,
+    tolerated_poll_jitter_ms=None,
+    unsolicited_grant_size_bytes=None,
+    nominal_grant_interval_ms=None,
+    tolerated_grant_jitter_ms=None,
+    grants_per_interval=None,
+    guaranteed_grant_rate_bps=None,
+    guaranteed_grant_interval_ms=None,
+    maximum_concatenated_burst_bytes=1522,
+    backoff_window_multiplier_eighths=8,
+    bytes_requested_multiplier=4,
+)
+
+
 @given(
     backlog=st.integers(0, 10**7),
     tokens=st.integers(0, 10**7),
-    msr=st.integers(10**4, 10**9),
-    more=st.integers(0, 10**9),
+    msr=st.none() | st.integers(10**4, 10**9),
+    peak=st.none() | st.integers(10**4, 10**9),
+    channel=st.integers(10**6, 10**9),
+    granted=st.booleans(),
 )
-def test_delay_is_that_of_the_law(backlog: int, tokens: int, msr: int, more: int) -> None:
-    flow = a_flow(maximum_sustained_traffic_rate_bps=msr, peak_traffic_rate_bps=msr + more)
-    parameters = Parameters(
-        msr=np.array([msr / 8]), peak_rate=np.array([(msr + more) / 8]), latency_target=np.zeros(1)
-    )
-    (law,) = queue_delay(parameters, np.array([float(backlog)]), np.array([float(tokens)]))
-    found = delay_ms(flow, backlog, tokens, None)
+def test_delay_and_tokens_are_those_of_the_law(
+    backlog: int, tokens: int, msr: int | None, peak: int | None, channel: int, granted: bool
+) -> None:
+    planned = planned_flow(
+        1, DocsisPie(), max_sustained_rate=msr or 0, peak_rate=peak or 0, max_burst=10**7,
+        channel_rate=channel, granted=granted,
+    )  # fmt: skip
+    seen = readings(0, enqueued_bytes=[backlog], msr_tokens=[tokens * TOKENS_PER_BYTE])
+    law = DeviceLaw([planned]).observe(seen)
+    flow = a_flow(
+        maximum_sustained_traffic_rate_bps=msr, peak_traffic_rate_bps=peak,
+        maximum_traffic_burst_bytes=10**7,
+        scheduling=replace(BEST_EFFORT, upstream_channel="us1" if granted else None),
+    )  # fmt: skip
+    row = values(
+        flow, Books(1.0, backlog, 0), None, (tokens * TOKENS_PER_BYTE, 0, 0, 0, 0), [0] * 6,
+        now_us=0, channel_bps=channel,
+    )  # fmt: skip
+    found = dict(zip(COLUMNS, row, strict=True))
     # Rounded to microseconds.
-    assert found == pytest.approx(law * 1e3, abs=0.000_51)
+    assert found["delay_ms"] == pytest.approx(float(law.qdelay[0]) * 1e3, abs=0.000_51)
+    assert found["tokens_bytes"] == (None if msr is None else law.msr_tokens[0])
 
 
 @given(before=st.integers(0, 2**32 - 1), gained=st.integers(0, 2**31 - 1))
@@ -90,14 +126,15 @@ def test_what_was_provisioned_afresh_has_no_rate() -> None:
 
 def test_tokens_are_those_of_now() -> None:
     flow = a_flow()
-    assert tokens_bytes(flow, 1_000 * TOKENS_PER_BYTE, 5_000, None) == 1_000
+    assert tokens_bytes(flow, 0, 1_000 * TOKENS_PER_BYTE, 5_000, None) == 1_000
     # 10 ms at 20 Mbit/s are 25 KB.
-    assert tokens_bytes(flow, 1_000 * TOKENS_PER_BYTE, 5_000, 15_000) == 26_000
-    assert tokens_bytes(flow, 0, 0, 10**9) == 500_000
-    assert tokens_bytes(flow, 1_000 * TOKENS_PER_BYTE, 15_000, 5_000) == 1_000
+    assert tokens_bytes(flow, 0, 1_000 * TOKENS_PER_BYTE, 5_000, 15_000) == 26_000
+    assert tokens_bytes(flow, 0, 0, 0, 10**9) == 500_000
+    assert tokens_bytes(flow, 0, 1_000 * TOKENS_PER_BYTE, 15_000, 5_000) == 1_000
     unlimited = a_flow(maximum_sustained_traffic_rate_bps=None)
-    assert tokens_bytes(unlimited, 0, 0, 10) is None
-    assert delay_ms(unlimited, 1_250, None, 10_000_000) == 1.0
+    assert tokens_bytes(unlimited, 0, 0, 0, 10) is None
+    assert delay_ms(replace_peak(unlimited), 1_250, None, 10_000_000) == 1.0
+    assert delay_ms(unlimited, 1_250, None, 10_000_000) == 0.4
     assert delay_ms(replace_peak(unlimited), 1_250, None, None) is None
 
 

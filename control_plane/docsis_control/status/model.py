@@ -194,11 +194,13 @@ class Queue:
         ge=0,
         description=(
             "How long a frame that comes now will wait, from backlog, tokens and rates "
-            "(RFC 8034, A.2), milliseconds."
+            "(RFC 8034, A.2), or from the rate that the queue manager measures, milliseconds."
         ),
     )
     msr_tokens_bytes: float = Field(
-        ge=0, description="Tokens of the Maximum Sustained Traffic Rate's bucket, bytes."
+        ge=0,
+        description="Tokens of the Maximum Sustained Traffic Rate's bucket, bytes; behind a "
+        "request/grant MAC those for what is queued are spent.",
     )
 
 
