@@ -148,6 +148,20 @@ def test_another_algorithm_starts_afresh(
     assert settings.burst_allowance[0] == fresh.burst_allowance[0]
 
 
+@pytest.mark.parametrize("management", LAWS)
+def test_another_generation_starts_the_same_law_afresh(management: QueueManagement) -> None:
+    """As from PIE to PIE with flow queues: what the pipeline has measured is gone, too."""
+    device, before = loaded(management, DocsisPie())
+    law = DeviceLaw([flow(1, management, generation=1), flow(2, DocsisPie())])
+    law.follow(device.law)
+    fresh = DeviceLaw([flow(1, management)])
+    seen = law.observe(readings(device.now, enqueued_bytes=[0, 0])).state
+    alone = fresh.observe(readings(device.now, enqueued_bytes=[0])).state
+    assert seen.drop_prob[0] == alone.drop_prob[0] != before.state.drop_prob[0]
+    # The other one goes on.
+    assert seen.drop_prob[1] == before.state.drop_prob[1] > 0
+
+
 def test_the_pipelines_transitions_stay_acknowledged_under_another_law() -> None:
     """A change before DOCSIS-PIE comes back does not count as a burst."""
     device = Device(DocsisPie(), DocsisPie())

@@ -14,12 +14,16 @@ from docsis_control.dynamic.change import Action, Change, Kind, changed
 from docsis_control.dynamic.device_change import NotApplied
 from docsis_control.gen.docsis.tm.v1 import traffic_manager_pb2 as tm
 from docsis_control.http2 import Failed
+from docsis_control.numbers import FlowKey
 from docsis_control.p4rt.device import LocalDevice
 from docsis_control.p4rt.errors import P4RuntimeError
 from docsis_control.p4rt.pipeline import Pipeline
 from docsis_control.plan import CONTROL_INTERVAL_US, Deployment, Role
 from docsis_control.provisioning import deploy
+from docsis_control.queue_managers import document
+from docsis_control.queue_managers.management import QueueManagement
 from docsis_control.queue_managers.names import Preset
+from docsis_control.queue_managers.presets import PRESETS
 from docsis_control.running import RunningPlan, push
 from docsis_control.state.registers import RegisterAccess
 from docsis_control.topology import Topology
@@ -154,6 +158,44 @@ def test_time_is_the_worlds(pipelines: dict[str, Pipeline], deployment: Deployme
     assert len(traffic_manager.service_flows) == 2
     # The same again, to the bit: nothing is taken from the machine's clock.
     assert history(pipelines["cm"], deployment) == [seen, registers, tables, traffic_manager]
+
+
+def test_pie_with_flow_queues_does_not_go_on_with_the_probability_of_pie(
+    pipelines: dict[str, Pipeline], topology: Topology
+) -> None:
+    deployment = deploy(topology, Preset.PIE)
+    world = World(pipelines["cm"])
+    running = pushed(world, pipelines["cm"], deployment)
+    registers = world.switch.registers
+    # 2^14 bytes in 8,192 us.
+    registers["pie_avg_dq_time", 1] = 8_192 * 256
+
+    def manage(management: QueueManagement) -> int:
+        """The probability in the pipeline, once another management is in force."""
+        nonlocal deployment
+        key: FlowKey = (1, "upstream", 1)
+        deployment = deploy(
+            topology,
+            deployment.upstream,
+            managers={key: management},
+            before=deployment,
+        )
+        asyncio.run(running.change(deployment.device(Role.CABLE_MODEM)))
+        return registers["aqm_drop_prob", 1]
+
+    for number in range(40):
+        world.pass_interval(100_000)
+        seen = running.controlled(world).tick(number)
+    before = registers["aqm_drop_prob", 1]
+    assert before > 0
+    # Another parameter keeps the state.
+    assert manage(document.changed(PRESETS[Preset.PIE], {"alpha": 0.2})) == before
+    observed = running.law.observe(at_once(running.access.read()))
+    assert observed.state.drop_prob == seen.state.drop_prob
+    # Other queues are another generation, in the pipeline and here.
+    assert manage(PRESETS[Preset.SFQ_PIE]) == 0
+    observed = running.law.observe(at_once(running.access.read()))
+    assert observed.state.drop_prob == 0
 
 
 def test_a_refusal_leaves_what_there_was(

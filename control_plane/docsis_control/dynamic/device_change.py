@@ -297,7 +297,11 @@ class DeviceChange:
             await counters.reset(flow.index for flow in self._new)
 
     async def _clear(self) -> None:
-        relaid = [after for before, after in self._changed if law_of(before) is not law_of(after)]
+        relaid = [
+            after
+            for before, after in self._changed
+            if law_of(before) is not law_of(after) or before.generation != after.generation
+        ]
         if relaid:
             await self._access.of(relaid).calm()
         # Frames may still be in those that it had, in use or not.

@@ -98,8 +98,9 @@ class DeviceLaw:
     def follow(self, before: "DeviceLaw") -> None:
         """Goes on where `before` was with the service flows that both have; others start afresh.
 
-        A service flow is known by its SFID. One that has another law now starts that afresh; but
-        what the pipeline counted, it goes on counting, and is acknowledged as before.
+        A service flow is known by its SFID. One that has another law or generation now starts its
+        law afresh, as the pipeline does with what it has measured; but what the pipeline counted,
+        it goes on counting, and is acknowledged as before.
         """
         columns = {flow.sfid: column for column, flow in enumerate(before._flows)}
         kept = [
@@ -118,12 +119,16 @@ class DeviceLaw:
         self._known[:] = False
         self._known[here] = before._known[there]
         self._seen = None if before._seen is None else before._seen.of(source)
+        goes_on: Bools = np.array(
+            [self._flows[new].generation == before._flows[old].generation for new, old in kept],
+            np.bool_,
+        )
         was = {type(law): law for law in before._laws}
         for law in self._laws:
             old = was.get(type(law))
             if old is not None:
                 mine, its = _places(law, len(self._flows)), _places(old, len(before._flows))
-                both = (mine[here] >= 0) & (its[there] >= 0)
+                both = goes_on & (mine[here] >= 0) & (its[there] >= 0)
                 law.follow(old, mine[here][both], its[there][both])
 
     def observe(self, readings: Readings) -> Observation:

@@ -73,7 +73,7 @@ class StateAccess(Protocol):
     async def calm(self) -> None:
         """Writes 0 for drop_prob, qdelay_old and burst_allowance of all service flows.
 
-        For those whose law is about to change: a probability of one law is never taken for
+        For those whose law is about to start afresh: a probability of one law is never taken for
         another's. The new one writes its own at the next tick.
         """
 
