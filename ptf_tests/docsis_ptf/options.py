@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -58,6 +59,10 @@ class Options:
             host, _, port = self.target.rpartition(":")
             if not host or not port.isdigit():
                 raise ValueError(f"target {self.target!r}: neither embedded, bmv2 nor HOST:PORT")
+            if ":" in host and not (host.startswith("[") and host.endswith("]")):
+                raise ValueError(
+                    f"target {self.target!r}: an IPv6 address needs brackets: [{host}]:{port}"
+                )
             params = TestParams(grpc=self.target, target=self.target)
         values: dict[str, object] = {
             "device_id": self.device_id,
@@ -76,17 +81,17 @@ class Options:
 
 def _port(text: str) -> tuple[int, str]:
     number, _, interface = text.partition("=")
-    if not number.isdigit() or not interface:
-        raise argparse.ArgumentTypeError(f"{text!r}: a port is NUMBER=INTERFACE, such as 1=veth1")
+    if not number.isdecimal() or not interface:
+        raise ValueError(f"--port {text!r}: a port is NUMBER=INTERFACE, such as 1=veth1")
     return int(number), interface
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line of docsis_ptf.runner."""
-    found = argparse.ArgumentParser(prog="docsis-ptf", description="The PTF conformance suite.")
+    found = argparse.ArgumentParser(prog="docsis-p4 ptf", description="The PTF conformance suite.")
     add = found.add_argument
     add("--target", default=switches.EMBEDDED, metavar="embedded|bmv2|HOST:PORT")
-    add("--port", type=_port, action="append", default=[], metavar="NUMBER=IF")
+    add("--port", action="append", default=[], metavar="NUMBER=IF")
     add("--device-id", type=int, default=_DEFAULTS.device_id)
     add("--election-id", type=int, default=_DEFAULTS.election_id)
     add("--seed", type=int, default=1)
@@ -102,11 +107,14 @@ def parser() -> argparse.ArgumentParser:
 
 def options(arguments: argparse.Namespace) -> Options:
     """The command line, checked. ValueError: a value is not possible."""
-    ports = dict(arguments.port)
+    ports = dict(_port(text) for text in arguments.port)
     if len(ports) != len(arguments.port):
         raise ValueError("--port: a port number is there twice")
-    if arguments.timeout <= 0:
-        raise ValueError(f"--timeout {arguments.timeout:g}: it has to be above 0 s")
+    # Written so that nan is refused, too.
+    if not 0 < arguments.timeout < math.inf:
+        raise ValueError(
+            f"--timeout {arguments.timeout:g}: it has to be a number of seconds above 0"
+        )
     return Options(
         target=arguments.target,
         tests=tuple(arguments.tests),

@@ -138,6 +138,8 @@ def _in_words(params: TestParams) -> Iterator[None]:
 def _connect(params: TestParams) -> Client:
     where = f"target {params.target}"
     host, _, port = params.grpc.rpartition(":")
+    # gRPC wants brackets around an IPv6 address, and a socket wants none.
+    host = host.removeprefix("[").removesuffix("]")
     try:
         socket.create_connection((host, int(port)), timeout=params.timeout).close()
     except OSError as error:

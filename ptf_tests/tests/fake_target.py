@@ -96,7 +96,7 @@ class FakeTarget:
         return bytes(p4r.WriteResponse().SerializeToString())
 
 
-def serve(target: FakeTarget | None) -> tuple[grpc.Server, str]:
+def serve(target: FakeTarget | None, host: str = "127.0.0.1") -> tuple[grpc.Server, str]:
     """A server on a free port, and its address; without a target it knows no method."""
     server = grpc.server(futures.ThreadPoolExecutor(max_workers=4))
     if target is not None:
@@ -111,6 +111,6 @@ def serve(target: FakeTarget | None) -> tuple[grpc.Server, str]:
         }
         handler = grpc.method_handlers_generic_handler("p4.v1.P4Runtime", methods)
         server.add_generic_rpc_handlers((handler,))
-    port = server.add_insecure_port("127.0.0.1:0")
+    port = server.add_insecure_port(f"{host}:0")
     server.start()
-    return server, f"127.0.0.1:{port}"
+    return server, f"{host}:{port}"

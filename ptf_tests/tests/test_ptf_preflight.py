@@ -67,6 +67,19 @@ def test_somebody_listens_and_says_nothing() -> None:
     assert "no P4Runtime server answered in time" in said
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1", "[::1]"])
+def test_a_target_has_an_address_of_either_version(address: str) -> None:
+    try:
+        server, place = serve(FakeTarget(), address)
+    except RuntimeError:
+        pytest.skip(f"nothing can listen at {address} here")
+    try:
+        client = preflight._connect(Options(place, device_id=3, timeout=2.0).params())
+        client.close()
+    finally:
+        server.stop(None).wait()
+
+
 def test_a_server_without_p4runtime() -> None:
     with running(None) as params:
         said = refused(params)

@@ -91,6 +91,24 @@ def test_the_runner_says_it_in_a_sentence(capsys: pytest.CaptureFixture[str]) ->
         assert said.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--timeout nan", "--timeout nan: it has to be a number of seconds above 0"),
+        ("--timeout inf", "--timeout inf: it has to be a number of seconds above 0"),
+        ("--timeout 0", "--timeout 0: it has to be a number of seconds above 0"),
+        ("--port veth1", "--port 'veth1': a port is NUMBER=INTERFACE, such as 1=veth1"),
+        ("--port 1=a --port 1=b", "--port: a port number is there twice"),
+        ("--target ::1:9559", "target '::1:9559': an IPv6 address needs brackets: [::1]:9559"),
+    ],
+)
+def test_a_wrong_option_is_a_sentence(
+    arguments: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert runner.main(arguments.split()) == runner.FAILED
+    assert capsys.readouterr().err == f"ptf: {message}\n"
+
+
 def test_leaving_a_module_out_of_the_suite_leaves_the_rest(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
