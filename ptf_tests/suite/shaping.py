@@ -11,11 +11,9 @@ from collections.abc import Iterable
 from itertools import combinations
 from typing import Any, ClassVar
 
-from docsis_control.bmv2.queues import FULL_FRAME
 from docsis_ptf import load_test, shaping_test, sharing_test
 from docsis_ptf.buckets import worst_lack
 from docsis_ptf.docsis_test import MAX_FRAME
-from docsis_ptf.shaper import PACKET_RATE
 from docsis_ptf.sharing_test import Load
 from docsis_ptf.wire import Capture
 
@@ -274,34 +272,6 @@ class RefilledBurst(load_test.LoadTest):
             needed_ns = max((total - burst) / rate, (total - MAX_FRAME) / peak) * 8e9
             took_ns = int(measured.arrivals.time_ns[-1]) - measured.offered_ns
             self.assert_no_later(took_ns, needed_ns, measured.timing)
-
-
-class PacketRate(load_test.LoadTest):
-    """A queue sends so many full-size frames a second: what a target can do that counts frames."""
-
-    needs: ClassVar[tuple[str, ...]] = (PACKET_RATE,)
-
-    def cases(self) -> Iterable[dict[str, Any]]:
-        return [{"frames_per_second": rate} for rate in (100, 823, 1646)]
-
-    def doRunTest(self, frames_per_second: int) -> None:
-        # No more than may be under way in a target of short queues.
-        length, count = FULL_FRAME, self.params.batch
-        index = self.new_index()
-        key = self.rf, index
-        self.client.shaper.set_packet_rate(key, frames_per_second, count, length)
-        self._undo.append((f"queue {key}", lambda: self.client.shaper.remove([key])))
-        self.insert(self.queue(index, queue_id=index, buffer_size=count * length))
-        self.make_primary(index)
-        measured = self.work_off(index, count, length, waiting=False)
-        between_ns = 1e9 / frames_per_second
-        self.assert_no_later(measured.lasted_ns, (count - 1) * between_ns, measured.timing)
-        # A bucket may hold a frame when the first one comes, which then leaves behind it.
-        self.assertGreaterEqual(
-            measured.lasted_ns / 1e6,
-            ((count - 2) * between_ns - measured.timing.early_ns) / 1e6,
-            f"ms: faster than {frames_per_second} frames a second; {measured.timing}",
-        )
 
 
 class TokensAgree(shaping_test.ShapingTest):
