@@ -7,8 +7,9 @@ and the P4 build answer at once.
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -34,6 +35,7 @@ from docsis_cli import (
 from docsis_cli import list as listing
 from docsis_cli.interruptible import Interruptible
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.readable import readable
 from docsis_testbed.terminal import terminal
 
 app = typer.Typer(
@@ -110,7 +112,20 @@ def main() -> None:
     try:
         app()
     except TestbedError as error:
-        terminal(stderr=True).print(
-            f"docsis-p4: {error}", style="bold red", highlight=False, soft_wrap=True
+        _fail(str(error), error.exit_status)
+    except OSError as error:
+        # Without a name it is no file that the user could look at.
+        if not isinstance(error.filename, str | bytes):
+            raise
+        _fail(
+            f"{readable(os.fsdecode(error.filename))}: {error.strerror}; look at what is there and "
+            "whom it belongs to, or name another file or folder",
+            TestbedError.exit_status,
         )
-        sys.exit(error.exit_status)
+
+
+def _fail(words: str, status: int) -> NoReturn:
+    terminal(stderr=True).print(
+        f"docsis-p4: {words}", style="bold red", highlight=False, soft_wrap=True
+    )
+    sys.exit(status)

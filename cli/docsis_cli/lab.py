@@ -102,6 +102,7 @@ def run(
     from docsis_labs.exercise import RunContext
     from docsis_labs.exercises import exercise as numbered
     from docsis_labs.folder_submission import FolderSubmission
+    from docsis_labs.giving_back import give_back
     from docsis_labs.sandbox.sandbox import own_files
 
     exercise = numbered(number)
@@ -111,6 +112,9 @@ def run(
             exercise.run(RunContext(exercise, submission, here, _CONSOLE, mininet))
         except SubmissionError as error:
             raise TestbedError(error.missed.hint) from None
+        finally:
+            # With sudo, `make clean` and the next run without it need what is in there.
+            give_back(here / "run")
 
 
 @app.command()

@@ -11,6 +11,7 @@ import pytest
 import typer
 from command_line import Start, called, docsis_p4, started
 
+import docsis_cli
 from docsis_cli import app as program
 from docsis_cli.interruptible import Interruptible
 from docsis_testbed.paths import TOPOLOGIES
@@ -67,6 +68,31 @@ def test_missing_bmv2() -> None:
 @pytest.mark.parametrize("start", [called, started])
 def test_unknown_option_is_a_usage_error(start: Start) -> None:
     assert docsis_p4("demo", "--aqm", "red", start=start).returncode == 2
+
+
+def test_a_file_that_cannot_be_used_is_told_in_one_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "[file]"
+    file.write_text("")
+    for command, name in (("schema", file / "x"), ("schema", file), ("report", file)):
+        result = docsis_p4(command, str(name))
+        assert result.returncode == 1
+        assert result.stderr.startswith(f"docsis-p4: {name}")
+        assert len(result.stderr.strip().splitlines()) == 1
+    assert result.stderr == (
+        f"docsis-p4: {file}/summary.json: Not a directory; look at what is there and whom it "
+        "belongs to, or name another file or folder\n"
+    )
+
+
+def test_an_error_of_the_system_about_no_file_keeps_its_traceback(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fails() -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(docsis_cli, "app", fails)
+    with pytest.raises(OSError, match="Input/output error"):
+        docsis_p4("list")
 
 
 def test_an_interrupt_is_said(capfd: pytest.CaptureFixture[str]) -> None:

@@ -152,3 +152,14 @@ def test_all_are_listed() -> None:
     _, words = lab("list")
     assert "Measure bufferbloat" in words
     assert "modem.yaml" in words
+
+
+def test_what_root_made_in_a_run_is_given_back(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Path] = []
+    monkeypatch.setattr("docsis_labs.giving_back.give_back", given.append)
+    shutil.copytree(CLASSIFY / "solution", here / "anna")
+    assert lab("run", 2, "--folder", "anna")[0] == 0
+    (here / "anna" / "modem.yaml").write_text("- 1\n")
+    with pytest.raises(TestbedError):
+        lab("run", 2, "--folder", "anna")
+    assert given == [here / "anna" / "run"] * 2
