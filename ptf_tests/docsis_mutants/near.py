@@ -79,7 +79,7 @@ VIRTUAL_TIME: Final = (
 )
 """Files experiments/tests/test_NAME.py that run the whole system in virtual time."""
 
-SHAPING: Final = "shaping sharing flow_queues buffer_limit balance"
+SHAPING: Final = "shaping packet_rate sharing flow_queues buffer_limit balance"
 """Modules of the PTF suite that look at what the traffic manager does."""
 
 
