@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from docsis_control.tm.lateness import Lateness
+from docsis_ptf import cable
 from docsis_ptf.buckets import worst_excess
 from docsis_ptf.shaping_test import ShapingTest
 from docsis_ptf.sleeper import Sleeper
@@ -95,6 +96,11 @@ class LoadTest(ShapingTest):
         self.expect_fates(index, before, forwarded=count)
         self.assertTrue((np.diff(arrivals.sequence) == 1).all(), "frames were reordered")
         return Measured(arrivals, timing[0], offered_ns)
+
+    def cable_ns(self, frames: int, length: int) -> float:
+        """Time that the RF port's cable takes for frames that leave at once, behind the first."""
+        speed = cable.speed(self.interface_name(self.rf))
+        return cable.behind_the_first_ns(frames, length, speed)
 
     def assert_conforms(self, measured: Measured, rate: int, depth: int, bucket: str) -> None:
         """No window holds more than the bucket allows: (t2 - t1 + L) rate / 8 + depth."""
