@@ -38,6 +38,11 @@ help: ## this list
 
 # --- Set-up -----------------------------------------------------------------
 
+# With sudo, what the next make without it changes is given back to the user whose clone this is, even where the
+# command before has failed.
+GIVE_BACK = mininet/setup/give-back.sh $(VENV) switch/target control_plane/docsis_control/gen results
+GIVES_BACK = ; status=$$?; $(GIVE_BACK); exit $$status
+
 .PHONY: setup setup-mininet setup-virtual setup-video packages build-packages rust switch world
 # Python's packages are installed while cargo compiles, and cargo compiles only what is asked for.
 ifdef SIDE_BY_SIDE
@@ -47,13 +52,13 @@ setup-virtual: $(STAMPS)/python $(STAMPS)/stubs world
 else
 TOGETHER = @$(MAKE) --no-print-directory --jobs=$(CORES) SIDE_BY_SIDE=yes
 setup: ## Debian packages, Python environment, the switch, the virtual world
-	$(TOGETHER) $@
+	$(TOGETHER) $@ $(GIVES_BACK)
 # What a run in Mininet takes: no virtual world, none of the packages that only tests use, and no TLS.
 setup-mininet:
-	$(TOGETHER) CRATES=docsis-switch FEATURES="$(ENOUGH)" PACKAGES=run $@
+	$(TOGETHER) CRATES=docsis-switch FEATURES="$(ENOUGH)" PACKAGES=run $@ $(GIVES_BACK)
 # What virtual time takes: no switch, no Mininet, and no root where a compiler and Python's venv are there.
 setup-virtual:
-	$(TOGETHER) CRATES=docsis-world FEATURES="$(ENOUGH)" $@
+	$(TOGETHER) CRATES=docsis-world FEATURES="$(ENOUGH)" $@ $(GIVES_BACK)
 endif
 
 # The browser of adaptive videos in Mininet is as large as all the rest, and few runs want it.
@@ -63,8 +68,10 @@ setup-video: packages ## besides, the browser that plays adaptive videos in Mini
 packages:
 	@mininet/setup/debian-packages.sh "$(PYTHON)" $(PACKAGES)
 
+# Nothing is compiled where the PTF suite tests a switch of somebody else's.
+BUILD = $(if $(and $(filter ptf,$(MAKECMDGOALS)),$(findstring :,$(TARGET))),python,build)
 build-packages:
-	@mininet/setup/debian-packages.sh "$(PYTHON)" build
+	@mininet/setup/debian-packages.sh "$(PYTHON)" $(BUILD)
 
 $(STAMPS)/mininet: mininet/setup/mininet-package.sh $(STAMPS)/python | packages
 	@mininet/setup/mininet-package.sh "$(VENV)"
@@ -116,10 +123,10 @@ world: $(STAMPS)/python rust
 
 .PHONY: demo demo-virtual run stop clean bench performance figures
 demo-virtual: setup-virtual ## the demo in virtual time: no root, no Mininet, seconds; SEED=1
-	@$(CLI) demo $(OPTIONS) --virtual --seed "$(SEED)"
+	@$(CLI) demo $(OPTIONS) --virtual --seed "$(SEED)" $(GIVES_BACK)
 
 demo: setup-mininet ## the demo: three queue managers under load, and a report
-	@$(CLI) demo $(OPTIONS)
+	@$(CLI) demo $(OPTIONS) $(GIVES_BACK)
 
 run: setup-mininet ## the system running, with you in the Mininet command line
 	@$(CLI) run $(OPTIONS) --aqm "$(AQM)"
@@ -176,6 +183,7 @@ test-all: every-part ## every test
 every-part:
 	@echo 'make: side by side, each with its output when it has ended: set-up, $(PARTS)'
 	@$(MAKE) --no-print-directory --jobs=$(JOBS) --output-sync=target SIDE_BY_SIDE=yes setup $(PARTS)
+	@$(GIVE_BACK)
 
 lint: lint-python lint-rust ## formatters and linters, checking only
 
@@ -229,6 +237,7 @@ test-end-to-end: setup $(if $(SIDE_BY_SIDE),ptf)
 PTF_OPTIONS = $(if $(DEVICE_ID),--device-id "$(DEVICE_ID)") $(foreach port,$(PORTS),--port "$(port)") \
     $(if $(PROGRAMS),--programs "$(PROGRAMS)")
 ptf: $(if $(findstring :,$(TARGET)),$(STAMPS)/stubs,setup) ## the PTF suite; TARGET=bmv2, or HOST:PORT with PORTS="1=eth1 2=eth2 3=eth3" DEVICE_ID=0
+	@$(GIVE_BACK)
 	$(CLI) ptf --target "$(TARGET)" $(PTF_OPTIONS) $(TESTS) $(if $(WITHOUT_LONG),^long)
 
 # --- Documentation -----------------------------------------------------------------

@@ -2,18 +2,36 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Installs Debian packages, those that are missing: all that the testbed and its
-# tests need; only those with which it is built and virtual time runs (build); only
-# those and what runs in Mininet need (run); or besides all of them the browser that
-# plays videos (video).
+# tests need; only what makes the Python environment (python); only that and what
+# the testbed is built with, and virtual time runs with (build); only those and what
+# runs in Mininet need (run); or besides all of them the browser that plays videos
+# (video).
 # Starts no service and enables none.
 #
-# Usage: debian-packages.sh PYTHON [build|run|video]
-# OS_RELEASE names another file than /etc/os-release; tests give one.
+# Usage: debian-packages.sh PYTHON [python|build|run|video]
+# OS_RELEASE names another file than /etc/os-release, and POLICY_RC_D another than
+# /usr/sbin/policy-rc.d; tests give them.
 
 set -eu
 python=$1
 only=${2:-}
 missing=
+
+# invoke-rc.d and deb-systemd-invoke ask this file whether a package may start
+# its service: 101 is no. An administrator's own file, without the mark, rules.
+policy=${POLICY_RC_D:-/usr/sbin/policy-rc.d}
+mark="# Written by set-up of docsis-p4, which removes it as soon as its packages are installed."
+
+if [ "$(id -u)" = 0 ]; then
+    # Set-up calls this script from several targets at a time, and apt-get does not wait
+    # for another one.
+    exec 9<"$0"
+    flock 9
+    # Nobody else has the lock, so that whoever wrote this was killed.
+    if grep -qsxF "$mark" "$policy"; then
+        rm -f "$policy"
+    fi
+fi
 
 # Ubuntu's packages chromium and chromium-driver only install a snap, which brings
 # snapd along, has no chromium on root's PATH and cannot be started by tests.
@@ -31,7 +49,7 @@ need() {
     fi
 }
 
-if [ "$only" != build ]; then
+if [ "$only" != python ] && [ "$only" != build ]; then
     need mininet mnexec
     need iperf3 iperf3
     need irtt irtt
@@ -43,7 +61,7 @@ if [ "$only" != build ]; then
     # A file, not a command: Mininet's Python package.
     [ -f /usr/lib/python3/dist-packages/mininet/__init__.py ] || missing="$missing mininet"
 fi
-if [ "$only" != build ] && [ "$only" != run ]; then
+if [ "$only" != python ] && [ "$only" != build ] && [ "$only" != run ]; then
     # Students' programs are graded in its sandbox.
     need bubblewrap bwrap
     # Only tests call these: they look at what was set with a program that is not ours.
@@ -63,9 +81,11 @@ if [ "$only" = video ]; then
     fi
     need chromium chromium
 fi
-need gcc cc
-# Files, not commands: libc's start files for the linker.
-[ -f /usr/include/stdlib.h ] || missing="$missing libc6-dev"
+if [ "$only" != python ]; then
+    need gcc cc
+    # Files, not commands: libc's start files for the linker.
+    [ -f /usr/include/stdlib.h ] || missing="$missing libc6-dev"
+fi
 # Debian's Python leaves ensurepip to a package of its own; pyenv's has it.
 "$python" -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
 
@@ -81,18 +101,13 @@ if ! command -v apt-get >/dev/null 2>&1; then
     exit 1
 fi
 
-# Set-up calls this script from several targets at a time, and apt-get does not wait for another one.
-exec 9<"$0"
-flock 9
-
-# invoke-rc.d and deb-systemd-invoke ask this file whether a package may start
-# its service: 101 is no. An administrator's own file rules.
-policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
+    # Without a trap of its own a signal ends the shell at once, and EXIT is not looked at.
     trap 'rm -f "$policy"' EXIT
+    trap 'exit 129' HUP
     trap 'exit 130' INT
     trap 'exit 143' TERM
-    printf '#!/bin/sh\nexit 101\n' >"$policy"
+    printf '#!/bin/sh\n%s\nexit 101\n' "$mark" >"$policy"
     chmod 755 "$policy"
 fi
 
@@ -107,10 +122,30 @@ done
 
 echo "set-up: installing Debian packages:$missing"
 export DEBIAN_FRONTEND=noninteractive
-apt-get update -q
+# A machine that has just started updates itself, and holds apt's locks for minutes.
+# apt-get waits for that of dpkg if it is told to, but never for that of its lists.
+update() {
+    words=$(LC_ALL=C apt-get -o DPkg::Lock::Timeout=300 update -q 2>&1 >&3)
+}
+tries=60
+until update 3>&1; do
+    case $words in
+    *"Could not get lock"*) ;;
+    *) tries=0 ;;
+    esac
+    if [ "$tries" = 0 ]; then
+        printf '%s\n' "$words" >&2
+        echo "set-up: apt-get update failed; mend what it says, and run make again" >&2
+        exit 1
+    fi
+    [ "$tries" != 60 ] || echo "set-up: another program updates the lists of packages; waiting up to 5 minutes for it"
+    tries=$((tries - 1))
+    sleep 5
+done
+[ -z "$words" ] || printf '%s\n' "$words" >&2
 # Recommended packages of mininet are Open vSwitch and its services: not used here.
 # shellcheck disable=SC2086 # a list of words
-apt-get install -q -y --no-install-recommends $missing
+apt-get -o DPkg::Lock::Timeout=300 install -q -y --no-install-recommends $missing
 
 for service in $services; do
     case " $enabled_before " in

@@ -81,6 +81,100 @@ def test_a_run_needs_nothing_that_only_tests_use(programs: Path) -> None:
     assert not {"chromium", "chromium-driver", "ethtool", "snmp", "bubblewrap"} & set(packages)
 
 
+def test_a_python_environment_needs_no_compiler(programs: Path) -> None:
+    assert asked(programs, "debian", "python") == (0, "")
+
+
+@pytest.fixture
+def installing(programs: Path) -> Path:
+    """The same as root, with an apt-get that a test writes, and no time that passes."""
+    for name in ("chmod", "flock", "grep", "rm"):
+        found = shutil.which(name)
+        assert found is not None
+        (programs / name).symlink_to(found)
+    write(programs / "id", "echo 0")
+    write(programs / "sleep", f"echo sleep >>{programs}/calls")
+    return programs
+
+
+def write(program: Path, script: str) -> None:
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+
+
+def installed(programs: Path, apt_get: str) -> tuple[int, list[str], str]:
+    """Runs set-up with an apt-get; returns the exit status, the calls, and the error output."""
+    (programs / "calls").unlink(missing_ok=True)
+    write(programs / "apt-get", f'echo "$*" >>{programs}/calls\n{apt_get}')
+    ended = subprocess.run(
+        ["/bin/sh", SCRIPT, sys.executable, "build"],
+        env={"PATH": str(programs), "POLICY_RC_D": str(programs / "policy")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return ended.returncode, (programs / "calls").read_text().splitlines(), ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("signal", "status"), [("HUP", 129), ("INT", 130), ("TERM", 143), (None, 0)]
+)
+def test_however_set_up_ends_services_may_start_again(
+    installing: Path, signal: str | None, status: int
+) -> None:
+    policy = installing / "policy"
+    ends = f"kill -{signal} $PPID" if signal else ":"
+    # While packages are installed no service may start.
+    script = f'case "$*" in *install*) {policy} || echo $? >>{installing}/calls; {ends};; esac'
+    ended, calls, _ = installed(installing, script)
+    assert (ended, calls[-1]) == (status, "101")
+    assert not policy.exists()
+
+
+def test_what_a_killed_set_up_left_does_not_stay(installing: Path) -> None:
+    policy = installing / "policy"
+    assert installed(installing, 'case "$*" in *install*) kill -KILL $PPID;; esac')[0] == -9
+    assert policy.exists()
+    # Even if its packages are there by now.
+    for name in ("gcc", "cc"):
+        write(installing / name, "")
+    subprocess.run(
+        ["/bin/sh", SCRIPT, sys.executable, "build"],
+        env={"PATH": str(installing), "POLICY_RC_D": str(policy)},
+        check=True,
+    )
+    assert not policy.exists()
+
+
+def test_an_administrators_own_policy_stays(installing: Path) -> None:
+    policy = installing / "policy"
+    policy.write_text("#!/bin/sh\nexit 101\n")
+    assert installed(installing, "")[0] == 0
+    assert policy.read_text() == "#!/bin/sh\nexit 101\n"
+
+
+def test_set_up_waits_for_other_users_of_apt(installing: Path) -> None:
+    locked = "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 7 (apt-get)"
+    script = (
+        f"[ -e {installing}/free ] || {{ : >{installing}/free; echo '{locked}' >&2; exit 100; }}"
+    )
+    status, calls, _ = installed(installing, script)
+    update, install = "-o DPkg::Lock::Timeout=300 update", "-o DPkg::Lock::Timeout=300 install"
+    assert status == 0
+    assert [call[: len(update)] for call in calls[:3]] == [update, "sleep", update]
+    assert calls[3].startswith(install)
+
+
+@pytest.mark.parametrize(
+    ("words", "waits"), [("Could not get lock /var/lib/apt/lists/lock.", 60), ("No network.", 0)]
+)
+def test_an_update_that_fails_is_told(installing: Path, words: str, waits: int) -> None:
+    status, calls, said = installed(installing, f"echo 'E: {words}' >&2; exit 100")
+    assert status == 1
+    assert calls.count("sleep") == waits
+    assert said.startswith(f"E: {words}\nset-up: apt-get update failed; ")
+
+
 def _make(tmp_path: Path, passwd: str, *target: str) -> str:
     """Runs make as sudo would for a user with that line in passwd, and returns what it prints."""
     folder = tmp_path / "bin"
