@@ -19,7 +19,7 @@ from docsis_control.p4rt.pipeline import Pipeline
 from docsis_control.plan import Role
 from docsis_control.provisioning import deploy
 from docsis_control.queue_managers.names import Preset
-from docsis_control.state.control_header import ControlHeader, Operation
+from docsis_control.state.control_header import REFUSED, ControlHeader, Operation
 from docsis_control.state.counters import CounterAccess
 from docsis_control.tm.client import TrafficManager
 from docsis_control.topology import Topology
@@ -117,9 +117,12 @@ async def test_packet_ins(pipelines: dict[str, Pipeline]) -> None:
     # Nobody reads it.
     assert (await asked(pipeline, "padding"))["service_flow"] == 7
     with pytest.raises(P4RuntimeError, match="refuses a READ packet-out for service flow 7: its"):
-        await asked(pipeline, op=Operation.REFUSED)
+        await asked(pipeline, op=REFUSED)
     with pytest.raises(ConnectionLost, match=f"{what} with op 2"):
         await asked(pipeline, op=Operation.UPDATE)
+    # A conformance test asks for what does not exist, and looks at the reply.
+    connection: Any = Stream(pipeline, op=REFUSED)
+    assert (await ControlHeader(connection, pipeline).ask(77, 7))["op"] == REFUSED
     for name in ("timestamp", "op"):
         with pytest.raises(ConnectionLost, match=f"{what} without {name}"):
             await asked(pipeline, name)

@@ -341,13 +341,13 @@ class Client:
     # The control header.
 
     def request(self, operation: Operation, index: int, **fields: int) -> Reply:
-        """A request in a packet-out and the fields of its answer.
+        """A request in a packet-out and the fields of its answer, a refusal among them.
 
         SkipTest: the target is known to answer none.
         """
         if reason := self._params.lacking.get(CONTROL_HEADER):
             raise SkipTest(f"{self._params.target}: {reason}")
-        return run(self.control.request(operation, index, fields, self._params.timeout))
+        return run(self.control.ask(operation, index, fields, self._params.timeout))
 
     def state(self, index: int) -> State:
         """A service flow's state, by READ."""

@@ -9,7 +9,7 @@ import itertools
 import time
 from collections.abc import Mapping
 from enum import IntEnum
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import grpc
 from finsy.proto import p4r
@@ -28,8 +28,10 @@ class Operation(IntEnum):
     READ = 1
     UPDATE = 2
     PROVISION = 3
-    REFUSED = 255
 
+
+REFUSED: Final = 255
+"""The op of a reply to what the program does not have; not for requests."""
 
 Reply = Mapping[str, int]
 """The fields of packet_in_t by name."""
@@ -38,14 +40,6 @@ _PADDING: Final = "padding"
 """The field of packet_in_t that nobody reads, which a target may leave out."""
 
 _CLOCK_SAMPLES: Final = 5
-
-
-class _Asked(NamedTuple):
-    """A request that waits for its reply."""
-
-    operation: Operation
-    service_flow: int
-    reply: asyncio.Future[Reply]
 
 
 class ControlHeader:
@@ -68,7 +62,7 @@ class ControlHeader:
         self._in_names: dict[int, str] = {m.id: m.name for m in packet_in.metadata}
         self._ids = itertools.count(1)
         self._needed = {*self._in_names.values()} - {_PADDING}
-        self._waiting: dict[int, _Asked] = {}
+        self._waiting: dict[int, asyncio.Future[Reply]] = {}
         connection.on_packet = self._on_packet
         connection.lost.add_done_callback(self._on_lost)
 
@@ -84,7 +78,7 @@ class ControlHeader:
         values: Mapping[str, int] | None = None,
         seconds: float = RPC_TIMEOUT,
     ) -> Reply:
-        """Sends one request and waits for its reply.
+        """Sends one request and waits for its reply, which says that it was carried out.
 
         Args:
             operation: READ, UPDATE or PROVISION.
@@ -96,6 +90,34 @@ class ControlHeader:
             ConnectionLost: No reply in time, one that cannot be understood, or the connection
                 ended.
             P4RuntimeError: The switch refused the request.
+        """
+        reply = await self.ask(operation, service_flow, values, seconds)
+        what = f"a {operation.name} packet-out for service flow {service_flow}"
+        if missing := self._needed - reply.keys():
+            raise ConnectionLost(
+                f"{self.place} answers {what} without {', '.join(sorted(missing))}"
+            )
+        if reply["op"] == REFUSED:
+            raise P4RuntimeError(
+                f"{self.place} refuses {what}: its program has no such operation or service flow; "
+                "give it the program of this version",
+                grpc.StatusCode.INVALID_ARGUMENT,
+            )
+        if reply["op"] != operation:
+            raise ConnectionLost(f"{self.place} answers {what} with op {reply['op']}")
+        return reply
+
+    async def ask(
+        self,
+        operation: int,
+        service_flow: int,
+        values: Mapping[str, int] | None = None,
+        seconds: float = RPC_TIMEOUT,
+    ) -> Reply:
+        """The same for any operation, with whatever the switch replies.
+
+        Raises:
+            ConnectionLost: No reply in time, or the connection ended.
         """
         request_id = next(self._ids) & 0xFFFFFFFF
         fields = {
@@ -110,16 +132,15 @@ class ControlHeader:
                 metadata_id=metadata_id, value=bitstring(fields.get(name, 0))
             )
         reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        self._waiting[request_id] = _Asked(operation, service_flow, reply)
+        self._waiting[request_id] = reply
         try:
             await self._connection.send(message)
             # Not wait_for: Python 3.11's loses a cancellation that comes with the reply.
             async with asyncio.timeout(seconds):
                 return await reply
         except TimeoutError:
-            raise ConnectionLost(
-                f"{self._connection.place} did not answer a {operation.name} packet-out"
-            ) from None
+            name = operation.name if isinstance(operation, Operation) else f"op {operation}"
+            raise ConnectionLost(f"{self.place} did not answer a {name} packet-out") from None
         finally:
             del self._waiting[request_id]
 
@@ -128,35 +149,15 @@ class ControlHeader:
             self._in_names.get(item.metadata_id, ""): int.from_bytes(item.value, "big")
             for item in packet.metadata
         }
-        asked = self._waiting.get(fields.get("request_id", 0))
-        if asked is None or asked.reply.done() or fields.get("op") == Operation.TRANSMIT:
-            return
-        if (failure := self._failure(asked, fields)) is None:
-            asked.reply.set_result(fields)
-        else:
-            asked.reply.set_exception(failure)
-
-    def _failure(self, asked: _Asked, fields: Reply) -> Exception | None:
-        """The failure that a reply tells of; None where it is what was asked for."""
-        what = f"a {asked.operation.name} packet-out for service flow {asked.service_flow}"
-        if missing := self._needed - fields.keys():
-            names = ", ".join(sorted(missing))
-            return ConnectionLost(f"{self._connection.place} answers {what} without {names}")
-        if fields["op"] == Operation.REFUSED:
-            return P4RuntimeError(
-                f"{self._connection.place} refuses {what}: its program has no such operation or "
-                "service flow; give it the program of this version",
-                grpc.StatusCode.INVALID_ARGUMENT,
-            )
-        if fields["op"] != asked.operation:
-            return ConnectionLost(f"{self._connection.place} answers {what} with op {fields['op']}")
-        return None
+        waiting = self._waiting.get(fields.get("request_id", 0))
+        if waiting is not None and not waiting.done() and fields.get("op") != Operation.TRANSMIT:
+            waiting.set_result(fields)
 
     def _on_lost(self, lost: asyncio.Future[None]) -> None:
         error = None if lost.cancelled() else lost.exception()
         for waiting in self._waiting.values():
-            if not waiting.reply.done():
-                waiting.reply.set_exception(error or ConnectionLost("the connection was closed"))
+            if not waiting.done():
+                waiting.set_exception(error or ConnectionLost("the connection was closed"))
 
 
 class SwitchClock:
