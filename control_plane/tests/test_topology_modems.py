@@ -76,6 +76,31 @@ def entries(tables: tuple[TableEntry, ...], table: str) -> list[TableEntry]:
     return [entry for entry in tables if entry.table.endswith(f".{table}")]
 
 
+def test_a_damaged_binary_file_is_refused_as_a_modem_refuses_it(
+    write: Write, tmp_path: Path
+) -> None:
+    file = write()
+    binary = tmp_path / "home.cfg"
+    content = binary.read_bytes()
+    rate = (20_000_000).to_bytes(4, "big")
+    assert content.count(rate) == 1
+    # One bit: still a file in order, whose upstream rate is another one.
+    binary.write_bytes(content.replace(rate, (20_000_000 ^ 1 << 24).to_bytes(4, "big")))
+    with pytest.raises(ConfigError) as caught:
+        load_topology(file)
+    (problem,) = caught.value.problems
+    assert (problem.file, problem.line, problem.key) == (file, 8, "modems.1.configuration")
+    assert problem.message.startswith(f"{binary} is damaged or was changed: the CM MIC, TLV 6, ")
+    assert "encode it again" in problem.message
+
+
+def test_a_binary_file_needs_no_cm_mic(write: Write, tmp_path: Path) -> None:
+    file = write()
+    without = from_yaml(HOME + "cm_mic: none\n", Path("home.yaml"))
+    (tmp_path / "home.cfg").write_bytes(to_bytes(without, Path("home.yaml")))
+    assert load_topology(file).modems[3].configuration == without
+
+
 def test_short_forms_are_written_out(street: Topology) -> None:
     assert [modem.name for modem in street.modems] == ["home1", "home2", "home3", "shop"]
     assert [host.name for host in street.modems[1].hosts] == ["home2h1", "home2h2"]

@@ -7,7 +7,7 @@ from typing import Any, Final
 from docsis_control.config.errors import ConfigError, Problem
 from docsis_control.config.models import KeyedError, ServiceTier
 from docsis_control.config.yaml_file import Document, Location, plain, quoted, read, validate
-from docsis_control.modem_config.document import ModemConfiguration
+from docsis_control.modem_config.document import AUTO, NONE, ModemConfiguration
 from docsis_control.modem_config.file import from_bytes, from_yaml
 from docsis_control.modem_config.rules import Limits
 from docsis_control.modem_config.service_classes import load_service_classes
@@ -134,7 +134,15 @@ def _load_configuration(file: Path, named: Problem, limits: Limits) -> ModemConf
     if len(content) > _LARGEST:
         raise problem(f"{file} is longer than {_LARGEST} bytes, so it is no modem's")
     if file.suffix == ".cfg":
-        return from_bytes(content, file, limits=limits).configuration
+        configuration = from_bytes(content, file, limits=limits).configuration
+        # One that fits was read as AUTO.
+        if configuration.cm_mic not in (AUTO, NONE):
+            raise problem(
+                f"{file} is damaged or was changed: the CM MIC, TLV 6, does not fit it, so a modem "
+                'refuses it; get it anew, or decode it, check it, set "cm_mic: auto" and encode it '
+                "again (docsis-p4 config)"
+            )
+        return configuration
     if file.suffix not in (".yaml", ".yml", ".json"):
         raise problem(f"{file} ends neither in .cfg (binary) nor in .yaml")
     try:
