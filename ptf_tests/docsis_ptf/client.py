@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Coroutine, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -34,6 +33,7 @@ from docsis_ptf.entities import Control, Counts, Entry, Group, State
 from docsis_ptf.params import CONTROL_HEADER, TestParams
 from docsis_ptf.shaper import Shaper
 from docsis_ptf.shapers import make
+from docsis_ptf.signals import held
 
 T = TypeVar("T")
 GET_CONFIG: Final = "/p4.v1.P4Runtime/GetForwardingPipelineConfig"
@@ -52,16 +52,9 @@ def _pipeline(program: str, folder: str) -> Pipeline:
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Runs the loop until the coroutine is done."""
-    task = _loop().create_task(coroutine)
-    try:
-        return _loop().run_until_complete(task)
-    except KeyboardInterrupt:
-        # What was interrupted must not go on beside the next question.
-        task.cancel()
-        with suppress(asyncio.CancelledError, ConnectionLost, P4RuntimeError):
-            _loop().run_until_complete(task)
-        raise
+    """Runs the loop until the coroutine is done; a signal is handled behind it."""
+    with held():
+        return _loop().run_until_complete(coroutine)
 
 
 @dataclass(frozen=True)

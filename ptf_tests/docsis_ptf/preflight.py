@@ -89,7 +89,7 @@ def examine(params: TestParams, interfaces: Mapping[int, str]) -> tuple[tuple[Pr
                 profiles = ask(client)
                 _check_cables(params, interfaces, client, profiles)
         except BaseException as error:
-            # By a client of its own: this one may have been interrupted in the middle of a call.
+            # By a client of its own: this one may have lost its connection.
             client.close()
             failure = _restore(params, found)
             if isinstance(error, TargetError):

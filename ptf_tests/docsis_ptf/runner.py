@@ -73,9 +73,6 @@ def run(told: Options) -> int:
         else:
             # The target gets back what it had, however the run is ended.
             signal.signal(signal.SIGTERM, _terminated)
-            if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
-                # The terminal was closed; under nohup nobody hears of that.
-                signal.signal(signal.SIGHUP, _terminated)
             try:
                 status = _examined(params, told.ports, chosen, told.seed, folder, own=False)
             except KeyboardInterrupt as interrupt:
@@ -191,7 +188,7 @@ def _sandboxed(job: dict[str, Any]) -> int:
 
 
 def _terminated(number: int, frame: FrameType | None) -> None:
-    """SIGTERM and SIGHUP clean up as Ctrl-C does."""
+    """SIGTERM cleans up as Ctrl-C does."""
     raise KeyboardInterrupt
 
 

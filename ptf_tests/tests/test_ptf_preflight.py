@@ -251,27 +251,23 @@ def test_an_interrupted_run_says_what_the_target_has(
     assert "it has the program that it had" in said
 
 
-def test_an_interrupted_question_does_not_go_on_beside_the_next() -> None:
-    ended: list[str] = []
+def test_ctrl_c_in_the_middle_of_a_question_waits_for_the_answer() -> None:
+    answers: list[str] = []
 
     async def question() -> None:
-        asyncio.get_running_loop().call_soon(ctrl_c)
-        try:
-            await asyncio.Event().wait()
-        except asyncio.CancelledError:
-            ended.append("cancelled")
-            raise
+        signal.raise_signal(signal.SIGINT)
+        await asyncio.sleep(0)
+        answers.append("the first")
 
     async def the_next() -> str:
-        return "answer"
+        return "the next"
 
-    def ctrl_c() -> None:
-        raise KeyboardInterrupt
-
+    handler = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         client.run(question())
-    assert ended == ["cancelled"]
-    assert client.run(the_next()) == "answer"
+    assert answers == ["the first"]
+    assert signal.getsignal(signal.SIGINT) is handler
+    assert client.run(the_next()) == "the next"
 
 
 def test_a_target_that_goes_in_the_middle_is_told_so_with_what_it_lost(
