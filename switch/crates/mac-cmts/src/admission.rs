@@ -121,7 +121,12 @@ impl Scheduler {
         let longest = self.sizes.bytes(longest);
         match config.max_concatenated_burst {
             0 => longest,
-            most => longest.min(u64::from(most.max(FRAME + self.profile.header))),
+            most => {
+                // A request counts whole minislots, which may be more than the burst.
+                let most = most.max(FRAME + self.profile.header);
+                let minislots = self.sizes.minislots(most.into());
+                longest.min(self.sizes.bytes(minislots))
+            }
         }
     }
 

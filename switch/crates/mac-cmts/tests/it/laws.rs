@@ -184,10 +184,11 @@ proptest! {
             drive.request(1, amount, contention.first);
         }
         // As deep as what has to pass at once: the least part, or a burst.
-        let whole = match profile.packing {
-            Packing::Continuous => profile.phy.bytes(profile.phy.minislots(72)),
+        let whole = profile.phy.minislots(match profile.packing {
+            Packing::Continuous => 72,
             _ => 1528,
-        };
+        });
+        let whole = profile.phy.bytes(whole);
         let with_headers = |rate: u64, ns: u64| {
             let bytes = u128::from(rate) * 21 * u128::from(ns) / 20 / 8_000_000_000;
             bytes as u64 + 1

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Rates, priorities and turns.
 
-use mac_wire::{Amount, FlowConfig, Minislot, Profile, Sid};
+use mac_wire::{Amount, FlowConfig, Minislot, Policy, Profile, Sid};
 
 use crate::drive::{Drive, best_effort, grants, grants_to};
 
@@ -156,6 +156,34 @@ fn reserved_rates_beyond_the_channel_are_refused() {
     assert!(refusal.to_string().contains("90%") || refusal.to_string().contains('%'));
     // A known flow's own rate does not count twice.
     drive.admit(reserved(2));
+}
+
+/// A request counts whole minislots, which may be more than the Maximum Concatenated Burst: the
+/// buckets are as deep as that, whatever the length.
+#[test]
+fn the_longest_concatenated_burst_that_a_flow_may_ask_for_passes_its_buckets() {
+    let profile = Profile::docsis_1_1_004(2 * MS).unwrap();
+    for fragmentation in [false, true] {
+        for most in 1530..=4070 {
+            let mut drive = Drive::new(Profile {
+                fragmentation,
+                ..profile.clone()
+            });
+            drive.admit(FlowConfig {
+                max_sustained_rate: 4_000_000,
+                max_burst: 1522,
+                peak_rate: 5_000_000,
+                max_concatenated_burst: most,
+                policy: Policy(Policy::FRAGMENTATION),
+                ..best_effort(1)
+            });
+            let minislots = profile.phy.minislots(most.into());
+            drive.request_soon(1, Amount::Minislots(minislots));
+            // The peak bucket begins empty, and has a burst after 6 ms.
+            let granted = (0..8).any(|_| !grants_to(&drive.step(), 1).is_empty());
+            assert!(granted, "{minislots} minislots for {most} bytes");
+        }
+    }
 }
 
 /// What stays empty returns to the sustained bucket, and not to the peak bucket.
