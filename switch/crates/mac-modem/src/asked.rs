@@ -123,9 +123,11 @@ impl Outstanding {
         let mut fate = Fate::Unknown;
         let mut place = 0;
         self.requests.retain_mut(|request| {
-            // Grants are for what the scheduler knows of, oldest first. What is over beyond that is
-            // rounding, not part of a later request.
-            let known = place == 0 || request.sent < answer.ack;
+            // Grants are for what the scheduler knows of, oldest first. It may have heard a request
+            // that Ack Time does not cover yet, and then it granted that too: in part, if something
+            // is pending, or else all of it. What is over and is less than that is rounding.
+            let over = left > 0 && (answer.pending || left >= request.left);
+            let known = place == 0 || request.sent < answer.ack || over;
             let served = known && answer.grants > 0 && (place == 0 || left > 0);
             place += 1;
             if served {
@@ -238,6 +240,26 @@ mod tests {
             granted.push(asked.sent.0);
         });
         assert_eq!((outstanding.bytes(), granted), (50, vec![10, 20]));
+    }
+
+    #[test]
+    fn what_covers_a_later_request_is_its_grant_although_ack_time_is_before_it() {
+        let both = |granted, pending| {
+            let mut outstanding = one(10, 1528);
+            outstanding.add(asked(60, How::Contention), 500);
+            // The first is granted: what is left to say is the second's.
+            outstanding.requests[0].contends = false;
+            let mut noted = Vec::new();
+            let fate = outstanding.read(&answer(50, granted, pending), false, |asked, _| {
+                noted.push(asked.sent.0);
+            });
+            (fate, outstanding.bytes(), noted)
+        };
+        assert_eq!(both(2064, false), (Fate::Heard, 0, vec![10, 60]));
+        assert_eq!(both(2027, false), (Fate::Unknown, 500, vec![10]));
+        // Where something is pending, no grant was rounded up.
+        assert_eq!(both(1600, true), (Fate::Heard, 428, vec![10, 60]));
+        assert_eq!(both(1528, true), (Fate::Unknown, 500, vec![10]));
     }
 
     #[test]

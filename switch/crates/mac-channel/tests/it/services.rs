@@ -6,7 +6,7 @@ use mac_wire::{FlowConfig, Minislot, Periodic, Policy, Profile, Service, Sid};
 
 use crate::agreement::{SEEDS, Vector, distribution};
 use crate::bucket::Bucket;
-use crate::plant::{Plant, lone_delays, with_flows};
+use crate::plant::{Plant, Random, lone_delays, with_flows};
 use crate::scenario::Record;
 
 const MILLISECOND: u64 = 1_000_000;
@@ -251,5 +251,37 @@ fn a_shaped_upload_gets_its_rate_and_not_more() {
             bytes.abs_diff(rate) <= DEPTH,
             "{name}, paying for requests {pays_requests}: {bytes} bytes, and the rate is {rate}"
         );
+    }
+}
+
+/// A modem alone meets nobody, so none of its requests is lost, whenever they are heard beside Ack
+/// Time.
+#[test]
+fn a_modem_alone_takes_no_request_for_lost() {
+    for name in Profile::NAMES {
+        let profile = Profile {
+            piggyback: true,
+            ..Profile::named(name).unwrap()
+        };
+        let mut contended = 0;
+        for gap in [1_700_000, 2_100_000, 3_000_000, 4_300_000, 9_100_000] {
+            let flow = FlowConfig::best_effort(Sid(1));
+            let (mut channel, mut plant) = with_flows(&profile, [flow].into_iter(), 1);
+            let mut random = Random::new(gap);
+            let mut at = 0;
+            for _ in 0..2000 {
+                at += gap / 2 + random.below(gap);
+                channel.step(at, &mut plant, &mut ());
+                plant.lengths(Sid(1)).push(at, 318);
+                channel.wake(at, Sid(1), &mut plant);
+            }
+            channel.step(at + 100 * MILLISECOND, &mut plant, &mut ());
+            let station = channel.station(Sid(1)).unwrap().statistics();
+            assert_eq!(channel.statistics().requests_collided, 0);
+            contended += station.requests_contention;
+            assert_eq!(station.requests_lost, 0, "{name}, {gap} ns: {station:?}");
+            assert_eq!(plant.delivered.len(), 2000, "{name}: {station:?}");
+        }
+        assert!(contended > 200, "{name}: {contended}");
     }
 }
