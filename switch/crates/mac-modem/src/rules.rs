@@ -23,6 +23,8 @@ pub(crate) struct Rules {
     /// Whether it may ask at all.
     pub asks: bool,
     pub piggyback: bool,
+    /// Whether grants come that nobody asked for, beside those that were asked for.
+    pub proactive: bool,
     pub fragmentation: bool,
     /// Grants of an interval where they come without asking and have one size: every frame goes
     /// whole, in one of them.
@@ -76,6 +78,7 @@ impl Rules {
             contention: shares && flow.policy.allows_broadcast_requests(),
             asks,
             piggyback: asks && profile.piggyback && flow.policy.allows_piggyback(),
+            proactive: matches!(flow.service, Service::Proactive { .. }),
             fragmentation,
             unsolicited,
             most_minislots: if fragmentation {

@@ -285,3 +285,37 @@ fn a_modem_alone_takes_no_request_for_lost() {
         assert!(contended > 200, "{name}: {contended}");
     }
 }
+
+/// Proactive grants come whether anybody asks or not: a flow that may not ask in them contends for what
+/// they do not cover.
+#[test]
+fn a_flow_with_proactive_grants_contends_if_it_may_not_piggyback() {
+    for (profile, interval) in [
+        (Profile::docsis_3_0(), MILLISECOND),
+        (Profile::docsis_3_1(15), 135_000),
+        (Profile::docsis_3_1(15), 500_000),
+    ] {
+        let flow = FlowConfig {
+            service: Service::Proactive {
+                interval,
+                rate: 1_000_000,
+                request_interval: 0,
+                activity_detection: true,
+            },
+            policy: Policy(Policy::PIGGYBACK),
+            ..FlowConfig::best_effort(Sid(1))
+        };
+        let (mut channel, mut plant) = with_flows(&profile, [flow].into_iter(), 1);
+        for n in 0..1000 {
+            // 10 Mbit/s.
+            let at = n * 1_214_400;
+            channel.step(at, &mut plant, &mut ());
+            plant.lengths(Sid(1)).push(at, 1518);
+            channel.wake(at, Sid(1), &mut plant);
+        }
+        let station = channel.station(Sid(1)).unwrap().statistics();
+        let delivered = plant.delivered.len();
+        assert!(delivered > 980, "{delivered} of 1000: {station:?}");
+        assert_eq!(station.requests_piggybacked, 0);
+    }
+}

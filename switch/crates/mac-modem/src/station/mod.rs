@@ -218,9 +218,11 @@ impl<I> Station<I> {
         self.state = State::Deferring(opportunities.next(now).saturating_add(skip));
     }
 
-    /// Whether it has grants or polls, in which it can ask.
+    /// Whether it has grants or polls that keep it from contention: it asks in them, or when it has
+    /// used them. Proactive grants never end, so where it may not ask in them it contends beside them.
     fn has_opportunities(&self) -> bool {
-        self.has_grants() || self.polls > 0
+        let ends = self.rules.piggyback || !self.rules.proactive;
+        self.polls > 0 || ends && self.has_grants()
     }
 
     /// Whether it has grants that may carry something.
