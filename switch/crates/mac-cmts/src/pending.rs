@@ -14,13 +14,16 @@ impl Scheduler {
     pub(crate) fn acknowledge(&mut self) {
         let (previous, start) = (Minislot(self.previous), self.draft.map.start);
         let mut ack = self.profile.ack(previous, start).min(start);
-        // Whatever timing says: a request is not heard before it arrived.
+        // Whatever timing says: a request is not heard before its last minislot arrived, and Ack Time
+        // goes by its first.
         let timing = &self.profile.timing;
-        let heard = self
-            .now
-            .checked_sub(timing.request_heard.max(timing.piggyback_heard))
-            .map_or(Minislot(0), |until| self.profile.clock.at_or_before(until));
-        ack = ack.min(heard);
+        let before = |heard| {
+            let until = self.now.checked_sub(heard);
+            until.map_or(Minislot(0), |until| self.profile.clock.at_or_before(until))
+        };
+        let behind = u64::from(self.profile.request_minislots.saturating_sub(1));
+        let asked = Minislot(before(timing.request_heard).0.saturating_sub(behind));
+        ack = ack.min(asked).min(before(timing.piggyback_heard));
         let Self {
             queues,
             flows,

@@ -42,7 +42,8 @@ pub struct Timing {
     /// Before the start of a grant a modem fills it: what comes later waits for the next.
     pub burst_preparation: u64,
     /// Requests that were sent in minislots so long before a MAP's start have been dealt with: Ack
-    /// Time is the MAP's start less this. [`Profile::ack`] computes it.
+    /// Time is the MAP's start less this. [`Profile::ack`] computes it. The scheduler's lies further
+    /// back where a request of several minislots would not have been heard to its end.
     pub ack_before_start: u64,
     /// From the end of the minislot that carries a burst's head to when the scheduler knows of
     /// the request in it. docsis-ns3 has it earlier than `request_heard` by the modem's

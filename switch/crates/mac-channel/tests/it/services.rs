@@ -2,7 +2,7 @@
 //! Scheduling services, end to end (mac.md, "Scheduling services"). The
 //! rule for vectors is in `agreement`.
 
-use mac_wire::{FlowConfig, Minislot, Periodic, Policy, Profile, Service, Sid};
+use mac_wire::{Clock, FlowConfig, Minislot, Periodic, Policy, Profile, Service, Sid};
 
 use crate::agreement::{SEEDS, Vector, distribution};
 use crate::bucket::Bucket;
@@ -258,11 +258,26 @@ fn a_shaped_upload_gets_its_rate_and_not_more() {
 /// Time.
 #[test]
 fn a_modem_alone_takes_no_request_for_lost() {
-    for name in Profile::NAMES {
-        let profile = Profile {
-            piggyback: true,
-            ..Profile::named(name).unwrap()
-        };
+    let named = |name| Profile {
+        piggyback: true,
+        ..Profile::named(name).unwrap()
+    };
+    let of_3_0 = named("docsis-3.0");
+    let long_requests = Profile {
+        request_minislots: 8,
+        ..of_3_0.clone()
+    };
+    let long_minislots = Profile {
+        map_minislots: 20,
+        clock: Clock {
+            frame_ps: 100_000_000,
+            ..of_3_0.clock
+        },
+        ..of_3_0
+    };
+    let all = Profile::NAMES.into_iter().map(named);
+    for profile in all.chain([long_requests, long_minislots]) {
+        let name = &profile.name;
         let mut contended = 0;
         for gap in [1_700_000, 2_100_000, 3_000_000, 4_300_000, 9_100_000] {
             let flow = FlowConfig::best_effort(Sid(1));

@@ -65,14 +65,16 @@ impl Drive {
         self.coming.insert((time, self.sent), heard);
     }
 
-    /// A request in a minislot, heard when the profile says so.
-    pub fn request(&mut self, sid: u16, amount: Amount, sent: Minislot) {
+    /// A request that begins in a minislot; returns when it is heard, as the profile has it.
+    pub fn request(&mut self, sid: u16, amount: Amount, sent: Minislot) -> u64 {
         let request = Request {
             sid: Sid(sid),
             amount,
         };
-        let time = self.profile.clock.end(sent) + self.profile.timing.request_heard;
+        let last = Minislot(sent.0 + u64::from(self.profile.request_minislots) - 1);
+        let time = self.profile.clock.end(last) + self.profile.timing.request_heard;
         self.at(time, Heard::Request { request, sent });
+        time
     }
 
     /// A request in the first contention opportunity of the next MAP that has one.
@@ -160,9 +162,10 @@ impl Drive {
             at = element.end();
         }
         assert!(at <= map.end);
-        // At `now` a request in the last minislot before Ack Time was heard.
+        // At `now` a request was heard whose first minislot is the last before Ack Time.
         if map.ack.0 > 0 {
-            let last = self.profile.clock.end(Minislot(map.ack.0 - 1));
+            let last = map.ack.0 + u64::from(self.profile.request_minislots) - 2;
+            let last = self.profile.clock.end(Minislot(last));
             assert!(last + self.profile.timing.request_heard <= self.now);
         }
         let contention = total(map, |e| e.usage == Usage::Request && e.sid == Sid::ALL);

@@ -18,8 +18,9 @@ pub fn profiles() -> impl Strategy<Value = Profile> {
             piggyback: true,
             ..Profile::docsis_1_1_004(ms * MS).unwrap()
         }),
-        (0_u32..8).prop_map(|maintenance_minislots| Profile {
+        (0_u32..8, 1_u32..9).prop_map(|(maintenance_minislots, request_minislots)| Profile {
             maintenance_minislots,
+            request_minislots,
             ..Profile::docsis_3_0()
         }),
         (7_u32..16).prop_map(Profile::docsis_3_1),

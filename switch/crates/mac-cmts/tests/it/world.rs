@@ -70,9 +70,7 @@ impl World {
 
     fn ask(&mut self, sid: u16, sent: Minislot) {
         let amount = self.amount();
-        self.drive.request(sid, amount, sent);
-        let profile = &self.drive.profile;
-        let time = profile.clock.end(sent) + profile.timing.request_heard;
+        let time = self.drive.request(sid, amount, sent);
         self.note(time, sid, amount);
     }
 
