@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Decides which service flows a channel admits.
 
+use std::mem::discriminant;
+
 use mac_wire::{FlowConfig, Minislot, Service, Sid};
 
 use crate::asked::Asked;
@@ -23,8 +25,8 @@ const LONGEST_REQUEST: u32 = 255;
 
 impl Scheduler {
     /// Takes a service flow, or another configuration of a known one, whole or not at all. What a
-    /// known one asked for stays asked for; unsolicited grants and polls that do not change stay
-    /// where they are.
+    /// known one asked for stays asked for if its service stays; unsolicited grants and polls that do
+    /// not change stay where they are.
     ///
     /// # Errors
     /// A configuration that is wrong in itself, unsolicited grants or polls that could come outside
@@ -158,7 +160,7 @@ impl Scheduler {
         self.flows.insert(flow);
     }
 
-    /// Gives a known flow another configuration, with what it asked for.
+    /// Gives a known flow another configuration, with what it asked for unless its service changes.
     fn change(&mut self, index: FlowIndex, config: FlowConfig) {
         let whole = self.whole_bytes(&config);
         let reservation = self.reservation(&config);
@@ -175,6 +177,10 @@ impl Scheduler {
             flow.reservation = reservation;
         }
         self.queues.leave(index, flow);
+        if discriminant(&flow.config.service) != discriminant(&config.service) {
+            // Its modem begins anew, and an unsolicited service has no use for another grant.
+            self.queues.forget(index, flow);
+        }
         flow.config = config;
         flow.deficit = 0;
         if flow.asked != Asked::Nothing {

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use crate::asked::Asked;
 use crate::flow::{Flow, FlowIndex, Waits};
 
 /// Traffic priorities.
@@ -57,6 +58,15 @@ impl Queues {
             }
         }
         flow.waits = waits;
+    }
+
+    /// What the flow asked for is not asked for any more.
+    pub(crate) fn forget(&mut self, index: FlowIndex, flow: &mut Flow) {
+        flow.asked = Asked::Nothing;
+        flow.acknowledged = 0;
+        flow.asked_at = None;
+        flow.unfit = 0;
+        self.wait(index, flow, Waits::default());
     }
 
     /// The flow is removed, or changes its place.

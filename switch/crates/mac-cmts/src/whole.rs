@@ -4,8 +4,7 @@
 
 use mac_wire::{GrantPlace, Map};
 
-use crate::asked::Asked;
-use crate::flow::{FlowIndex, Waits};
+use crate::flow::FlowIndex;
 use crate::scheduler::Scheduler;
 
 /// Flows of a priority that did not fit a MAP: then no others are tried in it.
@@ -113,11 +112,7 @@ impl Scheduler {
         };
         flow.unfit = flow.unfit.saturating_add(1);
         if flow.unfit > self.parameters.unfit_maps {
-            flow.unfit = 0;
-            flow.asked = Asked::Nothing;
-            flow.acknowledged = 0;
-            flow.asked_at = None;
-            self.queues.wait(index, flow, Waits::default());
+            self.queues.forget(index, flow);
             self.counted.requests_impossible += 1;
         }
     }

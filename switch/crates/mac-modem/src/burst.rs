@@ -84,8 +84,8 @@ impl<Q: Queue> Burst<'_, Q> {
 
     /// Whole frames, or a fragment of one.
     fn frames(&mut self, room: u64) -> u64 {
-        if self.rules.unsolicited.is_some() {
-            self.drop_too_long(room);
+        if let Some(grants) = self.rules.unsolicited {
+            self.drop_too_long(grants.room);
         }
         let (most, room, headers) = match self.rules.packing {
             Packing::Continuous => (u64::MAX, room, self.rules.segment_header),
@@ -178,10 +178,10 @@ impl<Q: Queue> Burst<'_, Q> {
         }
     }
 
-    /// Drops heads that no grant of this size will ever carry (TLV 24.16, bit 8). Without the bit
-    /// too: such a flow cannot ask for more, and everything behind it would wait for ever.
+    /// Drops heads that none of the flow's unsolicited grants will ever carry (TLV 24.16, bit 8).
+    /// Without the bit too: such a flow cannot ask for more, and everything behind it would wait for
+    /// ever. A shorter grant drops nothing: it was asked for before the flow got its service.
     fn drop_too_long(&mut self, room: u64) {
-        let room = room.saturating_sub(self.rules.segment_header);
         if self
             .staged
             .as_ref()

@@ -6,6 +6,15 @@ use mac_wire::{Amount, Asking, FlowConfig, Minislot, Packing, Phy, Profile, Serv
 /// Bytes of a concatenation header.
 pub(crate) const CONCATENATION: u64 = 6;
 
+/// Unsolicited grants of a flow.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Unsolicited {
+    /// How many there are in an interval.
+    pub per_interval: u8,
+    /// MAC bytes of the longest frame that one of them carries.
+    pub room: u64,
+}
+
 /// A station's rules.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
@@ -26,9 +35,9 @@ pub(crate) struct Rules {
     /// Whether grants come that nobody asked for, beside those that were asked for.
     pub proactive: bool,
     pub fragmentation: bool,
-    /// Grants of an interval where they come without asking and have one size: every frame goes
-    /// whole, in one of them.
-    pub unsolicited: Option<u8>,
+    /// Its grants where they come without asking and have one size: every frame goes whole, in one
+    /// of them.
+    pub unsolicited: Option<Unsolicited>,
     /// Most minislots of a request for one burst: its 8 bits, and what the channel can grant at once
     /// where frames go whole.
     pub most_minislots: u32,
@@ -44,15 +53,29 @@ pub(crate) struct Rules {
 
 impl Rules {
     pub fn new(profile: &Profile, flow: &FlowConfig) -> Self {
+        let continuous = profile.packing == Packing::Continuous;
+        let segment_header = if continuous {
+            profile.segment_header
+        } else {
+            0
+        };
+        let segment_header = u64::from(segment_header);
+        let grants = |size: u32, per_interval| {
+            let minislots = profile.phy.minislots(u64::from(size) + segment_header);
+            let room = profile.phy.bytes(minislots).saturating_sub(segment_header);
+            Some(Unsolicited { per_interval, room })
+        };
         let (shares, asks, unsolicited) = match flow.service {
             Service::BestEffort | Service::NonRealTimePolling(_) | Service::Proactive { .. } => {
                 (true, true, None)
             }
             Service::RealTimePolling(_) => (false, true, None),
-            Service::UnsolicitedWithActivity { per_interval, .. } => {
-                (false, true, Some(per_interval))
-            }
-            Service::Unsolicited { per_interval, .. } => (false, false, Some(per_interval)),
+            Service::UnsolicitedWithActivity {
+                size, per_interval, ..
+            } => (false, true, grants(size, per_interval)),
+            Service::Unsolicited {
+                size, per_interval, ..
+            } => (false, false, grants(size, per_interval)),
         };
         let packing = match profile.packing {
             Packing::Concatenated
@@ -70,10 +93,7 @@ impl Rules {
             asking: profile.asking,
             packing,
             header: profile.header,
-            segment_header: match packing {
-                Packing::Continuous => profile.segment_header.into(),
-                _ => 0,
-            },
+            segment_header,
             tries: profile.tries,
             contention: shares && flow.policy.allows_broadcast_requests(),
             asks,

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Scheduling services (mac.md, "Scheduling services").
 
-use mac_wire::{Amount, Element, FlowConfig, Periodic, Policy, Profile, Service, Sid, Usage};
+use mac_cmts::Heard;
+use mac_wire::{
+    Amount, Element, FlowConfig, Minislot, Periodic, Policy, Profile, Request, Service, Sid, Usage,
+};
 
 use crate::calls::{call, channel};
 use crate::drive::{Drive, best_effort, grants_to};
@@ -136,4 +139,29 @@ fn nrtps_is_polled_and_may_contend() {
     let granted = (0..10).map(|_| grants_to(&drive.step(), 1).len());
     assert_eq!(granted.sum::<usize>(), 1);
     assert!((2..=3).contains(&polls(&mut drive, 1, 1000).len()));
+}
+
+#[test]
+fn what_was_asked_for_is_forgotten_with_the_service() {
+    let other_priority = FlowConfig {
+        priority: 3,
+        ..best_effort(1)
+    };
+    // 5 minislots of a request, and 16 of each unsolicited grant.
+    for (config, least) in [(other_priority, 5), (call(1, 0), 16)] {
+        let mut drive = channel();
+        drive.admit(best_effort(1));
+        drive.step();
+        let request = Request {
+            sid: Sid(1),
+            amount: Amount::Minislots(5),
+        };
+        let sent = Minislot(0);
+        let now = drive.now;
+        drive.scheduler.heard(now, Heard::Request { request, sent });
+        drive.admit(config);
+        let grants: Vec<Element> = (0..20).flat_map(|_| grants_to(&drive.step(), 1)).collect();
+        let lengths = grants.iter().map(|grant| grant.minislots);
+        assert_eq!(lengths.min(), Some(least));
+    }
 }

@@ -98,10 +98,9 @@ impl<I> Station<I> {
         self.statistics.grants_unused += u64::from(used == 0);
         self.statistics.grants_too_small += u64::from(self.too_small);
         self.statistics.bytes_used = self.statistics.bytes_used.saturating_add(used);
-        let queue_indicator = self
-            .rules
-            .unsolicited
-            .is_some_and(|grants| queue.eligible(now).frames >= u64::from(grants.max(1)));
+        let queue_indicator = self.rules.unsolicited.is_some_and(|grants| {
+            queue.eligible(now).frames >= u64::from(grants.per_interval.max(1))
+        });
         self.wake(now, queue, opportunities);
         Filled {
             used,

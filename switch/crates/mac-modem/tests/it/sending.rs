@@ -174,3 +174,20 @@ fn what_exceeds_an_unsolicited_grant_is_dropped_and_counted() {
         );
     }
 }
+
+/// It may have been asked for before the flow got the service.
+#[test]
+fn a_grant_below_the_size_of_unsolicited_ones_drops_nothing() {
+    for profile in [paper_004(), Profile::docsis_3_0()] {
+        let mut bench = Bench::new(profile, unsolicited(228, Policy::USUAL_UNSOLICITED));
+        let size = bench.profile.phy.minislots(228 + 8);
+        bench.come(&[200, 200]);
+        bench.grant(0, size - 4);
+        assert_eq!(bench.fill(100, size - 4).0.used, 0);
+        assert_eq!(bench.station.statistics().too_long, 0);
+        for first in [200, 300] {
+            bench.grant(0, size);
+            assert_eq!(bench.fill(first, size).1.len(), 1);
+        }
+    }
+}
