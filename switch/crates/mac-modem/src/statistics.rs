@@ -26,7 +26,7 @@ pub struct Statistics {
     pub minislots_granted: u64,
     /// Granted minislots that its bursts used.
     pub minislots_used: u64,
-    /// MAC bytes that its grants carry.
+    /// MAC bytes that its grants carry, segment headers included.
     pub bytes_granted: u64,
     /// MAC bytes that it sent in them, with all headers.
     pub bytes_used: u64,

@@ -38,6 +38,11 @@ fn every_frame_is_accounted_for(outcome: &mut Outcome) -> Result<(), TestCaseErr
             arrived.len() as u64 + dropped + staged + queue.frames.len() as u64
         );
         prop_assert_eq!(station.statistics().frames, arrived.len() as u64);
+        let (granted, used) = (
+            station.statistics().bytes_granted,
+            station.statistics().bytes_used,
+        );
+        prop_assert!(used <= granted, "{used} bytes of {granted} used");
         // Nobody starves.
         prop_assert_eq!(
             (queue.frames.len(), staged),

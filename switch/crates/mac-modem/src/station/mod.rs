@@ -179,7 +179,10 @@ impl<I> Station<I> {
         self.scheduled = self.scheduled.saturating_add(news.granted);
         self.polls = self.polls.saturating_add(news.polls);
         self.statistics.grants += u64::from(news.grants);
-        self.statistics.bytes_granted = self.statistics.bytes_granted.saturating_add(news.granted);
+        // Counted as used bytes are: with the segment headers.
+        let headers = u64::from(news.grants).saturating_mul(self.rules.segment_header);
+        let bytes = news.granted.saturating_add(headers);
+        self.statistics.bytes_granted = self.statistics.bytes_granted.saturating_add(bytes);
         self.statistics.polls += u64::from(news.polls);
         let answer = Answer {
             ack: news.ack,
