@@ -48,6 +48,8 @@ pub(crate) struct Answer {
     pub grants: u32,
     /// Bytes of frames that they carry.
     pub granted: u64,
+    /// Grants come that nobody asked for, in MAPs too that were made before a request was heard.
+    pub proactive: bool,
     pub pending: bool,
 }
 
@@ -131,14 +133,20 @@ impl Outstanding {
             let served = known && answer.grants > 0 && (place == 0 || left > 0);
             place += 1;
             if served {
-                let (sent, how) = (request.sent, request.how);
-                granted(Asked { sent, how }, !request.granted);
-                request.granted = true;
                 let taken = left.min(request.left);
                 left -= taken;
                 request.left -= taken;
             }
-            request.acknowledged |= known && answer.pending;
+            // What proactive grants carry need not be asked for, but they answer nothing. There a
+            // request was heard if Ack Time covers it and its rest is pending, or there is none.
+            let heard = !answer.proactive
+                || request.sent < answer.ack && (answer.pending || request.left == 0);
+            if served && (heard || request.acknowledged) {
+                let (sent, how) = (request.sent, request.how);
+                granted(Asked { sent, how }, !request.granted);
+                request.granted = true;
+            }
+            request.acknowledged |= known && heard && answer.pending;
             let keep = if answer.pending {
                 whole || request.left > 0
             } else {
@@ -146,7 +154,7 @@ impl Outstanding {
                 !answered && request.sent >= answer.ack
             };
             if request.contends {
-                if request.granted || request.acknowledged {
+                if request.granted || request.acknowledged || request.left == 0 {
                     request.contends = false;
                     fate = Fate::Heard;
                 } else if !keep {
@@ -172,6 +180,7 @@ mod tests {
             ack: Minislot(ack),
             grants: u32::from(granted > 0),
             granted,
+            proactive: false,
             pending,
         }
     }
@@ -260,6 +269,36 @@ mod tests {
         // Where something is pending, no grant was rounded up.
         assert_eq!(both(1600, true), (Fate::Heard, 428, vec![10, 60]));
         assert_eq!(both(1528, true), (Fate::Unknown, 500, vec![10]));
+    }
+
+    #[test]
+    fn proactive_grants_answer_a_request_only_once_it_was_heard() {
+        let read = |answers: &[(u64, u64, bool)]| {
+            let mut outstanding = one(10, 1000);
+            let mut noted = 0;
+            let mut fates = Vec::new();
+            for &(ack, granted, pending) in answers {
+                let answer = Answer {
+                    proactive: true,
+                    ..answer(ack, granted, pending)
+                };
+                fates.push(outstanding.read(&answer, false, |_, first| noted += u32::from(first)));
+            }
+            (fates, noted, outstanding.bytes())
+        };
+        use Fate::{Heard, Lost, Unknown};
+        // Before Ack Time covers it, a grant carries some of its bytes and says nothing.
+        let before = (10, 300, false);
+        assert_eq!(read(&[before]), (vec![Unknown], 0, 700));
+        assert_eq!(read(&[(10, 1000, false)]), (vec![Heard], 0, 0));
+        // Heard, and granted in part or at once.
+        let part = read(&[before, (11, 300, true)]);
+        assert_eq!(part, (vec![Unknown, Heard], 1, 400));
+        let all = read(&[before, (11, 700, false)]);
+        assert_eq!(all, (vec![Unknown, Heard], 1, 0));
+        // It collided: what was not granted is put back.
+        let lost = read(&[before, (11, 300, false)]);
+        assert_eq!(lost, (vec![Unknown, Lost], 0, 0));
     }
 
     #[test]

@@ -11,18 +11,22 @@ use crate::scenario::Record;
 
 const MILLISECOND: u64 = 1_000_000;
 
-/// mac.md: a packet that fits a proactive grant has a delay that is uniform from 445 us to an interval
-/// more.
-fn proactive(interval: u64, greatest: f64) {
-    let flow = FlowConfig {
+fn with_proactive_grants(sid: u16, interval: u64, rate: u64) -> FlowConfig {
+    FlowConfig {
         service: Service::Proactive {
             interval,
-            rate: 5_000_000,
+            rate,
             request_interval: 0,
             activity_detection: true,
         },
-        ..FlowConfig::best_effort(Sid(1))
-    };
+        ..FlowConfig::best_effort(Sid(sid))
+    }
+}
+
+/// mac.md: a packet that fits a proactive grant has a delay that is uniform from 445 us to an interval
+/// more.
+fn proactive(interval: u64, greatest: f64) {
+    let flow = with_proactive_grants(1, interval, 5_000_000);
     let samples: Vec<Vec<f64>> = (0..SEEDS)
         .map(|seed| {
             // 64 bytes and 10 of header: of 135 us, a grant has 89 at the least.
@@ -311,14 +315,8 @@ fn a_flow_with_proactive_grants_contends_if_it_may_not_piggyback() {
         (Profile::docsis_3_1(15), 500_000),
     ] {
         let flow = FlowConfig {
-            service: Service::Proactive {
-                interval,
-                rate: 1_000_000,
-                request_interval: 0,
-                activity_detection: true,
-            },
             policy: Policy(Policy::PIGGYBACK),
-            ..FlowConfig::best_effort(Sid(1))
+            ..with_proactive_grants(1, interval, 1_000_000)
         };
         let (mut channel, mut plant) = with_flows(&profile, [flow].into_iter(), 1);
         for n in 0..1000 {
@@ -333,4 +331,86 @@ fn a_flow_with_proactive_grants_contends_if_it_may_not_piggyback() {
         assert!(delivered > 980, "{delivered} of 1000: {station:?}");
         assert_eq!(station.requests_piggybacked, 0);
     }
+}
+
+/// A proactive grant comes in every MAP, also in one that was made before a request was heard: that
+/// answers nothing.
+#[test]
+fn a_proactive_grant_answers_no_request_before_it_was_heard() {
+    for (profile, services) in [
+        (
+            Profile::docsis_3_0(),
+            [(1_000_000, 1_000_000), (10_000_000, 300_000)],
+        ),
+        (
+            Profile::docsis_3_1(15),
+            [(135_000, 1_000_000), (2_025_000, 5_000_000)],
+        ),
+    ] {
+        let timing = profile.timing;
+        let soonest = timing.map_ahead + timing.request_heard.min(timing.piggyback_heard);
+        for (interval, rate) in services {
+            for policy in [Policy::USUAL, Policy(Policy::PIGGYBACK)] {
+                let flow = FlowConfig {
+                    policy,
+                    ..with_proactive_grants(1, interval, rate)
+                };
+                let (mut channel, mut plant) = with_flows(&profile, [flow].into_iter(), 1);
+                let mut random = Random::new(interval);
+                let mut at = 0;
+                for _ in 0..1000 {
+                    at += random.below(3_000_000);
+                    channel.step(at, &mut plant, &mut ());
+                    for _ in 0..random.below(4) {
+                        let length = 64 + random.below(1455) as u32;
+                        plant.lengths(Sid(1)).push(at, length);
+                    }
+                    channel.wake(at, Sid(1), &mut plant);
+                }
+                let answers = &channel.statistics().request_to_grant;
+                let station = channel.station(Sid(1)).unwrap().statistics();
+                assert!(answers.count() > 100, "{station:?}");
+                let (least, _) = answers.range().unwrap();
+                assert!(
+                    least >= soonest,
+                    "{}, {interval} ns, {policy:?}: {least} ns, and no MAP answers before {soonest} ns",
+                    profile.name,
+                );
+                // A modem alone meets nobody.
+                assert_eq!(station.requests_lost, 0, "{}, {station:?}", profile.name);
+            }
+        }
+    }
+}
+
+/// Two that always ask at once: proactive grants tell neither that it was heard.
+#[test]
+fn requests_that_collide_are_lost_beside_proactive_grants_too() {
+    let profile = Profile {
+        piggyback: false,
+        ..Profile::docsis_3_1(15)
+    };
+    let flows = (1..=2).map(|sid| with_proactive_grants(sid, 500_000, 200_000));
+    let (mut channel, mut plant) = with_flows(&profile, flows, 1);
+    for n in 0..200 {
+        let at = n * 20 * MILLISECOND;
+        channel.step(at, &mut plant, &mut ());
+        for sid in [Sid(1), Sid(2)] {
+            for _ in 0..8 {
+                plant.lengths(sid).push(at, 1518);
+            }
+            channel.wake(at, sid, &mut plant);
+        }
+    }
+    channel.step(200 * 20 * MILLISECOND, &mut plant, &mut ());
+    let lost = |sid| {
+        channel
+            .station(Sid(sid))
+            .unwrap()
+            .statistics()
+            .requests_lost
+    };
+    let collided = channel.statistics().requests_collided;
+    assert!(collided >= 400, "{collided}");
+    assert_eq!(lost(1) + lost(2), collided);
 }

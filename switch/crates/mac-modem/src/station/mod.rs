@@ -188,6 +188,7 @@ impl<I> Station<I> {
             ack: news.ack,
             grants: news.grants,
             granted: news.granted,
+            proactive: self.rules.proactive,
             pending: news.pending,
         };
         let whole = self.rules.asking == Asking::OneBurst;
