@@ -21,12 +21,6 @@ pub(crate) struct Flow {
     pub(crate) policing: Policing,
     pub(crate) reservation: Option<Reservation>,
     pub(crate) asked: Asked,
-    /// When the request ended that came after nothing was asked for, until its first grant.
-    pub(crate) asked_at: Option<u64>,
-    /// Bytes that were requested and acknowledged, but not granted.
-    pub(crate) acknowledged: u64,
-    /// Bytes granted since they were last read.
-    pub(crate) granted: u64,
     /// Since when it waits.
     pub(crate) waits: Waits,
     /// Whether it stands in its priority's queue.

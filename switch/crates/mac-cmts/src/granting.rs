@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Makes a grant, and books what it changes.
 
-use mac_wire::Minislot;
-
 use crate::flow::FlowIndex;
 use crate::scheduler::Scheduler;
 use crate::sizes::Cutting;
@@ -34,21 +32,12 @@ impl Scheduler {
         let rest = flow.asked.bytes(&self.sizes);
         let waits = flow.waits.after(before.saturating_sub(rest), rest);
         self.queues.wait(index, flow, waits);
-        flow.acknowledged = flow.acknowledged.min(rest);
-        flow.granted = flow.granted.saturating_add(bytes);
         flow.unfit = 0;
         flow.statistics.grants += 1;
         flow.statistics.bytes_granted += bytes;
         self.counted.bytes_granted += bytes;
         self.counted.minislots_granted += u64::from(minislots);
         self.grantable = self.grantable.saturating_sub(minislots.into());
-        if let Some(asked_at) = flow.asked_at.take() {
-            let start = self.profile.clock.start(Minislot(first));
-            let delay = start.saturating_sub(asked_at);
-            self.counted.access_delays += 1;
-            self.counted.access_delay_sum = self.counted.access_delay_sum.saturating_add(delay);
-            self.counted.access_delay_max = self.counted.access_delay_max.max(delay);
-        }
         if !unsolicited {
             self.solicited += u64::from(minislots);
             self.counted.grants += 1;

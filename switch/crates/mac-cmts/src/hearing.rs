@@ -128,9 +128,6 @@ impl Scheduler {
         };
         self.queues.wait(index, flow, waits);
         if before == Asked::Nothing {
-            let arrived = self.profile.clock.end(sent);
-            flow.asked_at = Some(arrived.min(self.now));
-            flow.acknowledged = 0;
             flow.unfit = 0;
         } else if matches!(asked, Asked::Burst(_)) {
             self.counted.requests_replaced += 1;

@@ -45,4 +45,4 @@ pub use parameters::Parameters;
 pub use reading::Reference;
 pub use refusal::Refusal;
 pub use scheduler::{Heard, Scheduler};
-pub use statistics::{FlowStatistics, Granted, Statistics};
+pub use statistics::{FlowStatistics, Statistics};

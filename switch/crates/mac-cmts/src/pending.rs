@@ -28,11 +28,10 @@ impl Scheduler {
             queues,
             flows,
             draft,
-            sizes,
             ..
         } = self;
         for &(since, index) in &queues.waiting {
-            let Some(flow) = flows.get_mut(index) else {
+            let Some(flow) = flows.get(index) else {
                 continue;
             };
             if draft.map.pending.len() >= MOST_MARKS || draft.left() == 0 {
@@ -41,7 +40,6 @@ impl Scheduler {
                 ack = ack.min(Minislot(since));
                 break;
             }
-            flow.acknowledged = flow.asked.bytes(sizes);
             draft.map.pending.push(flow.config.sid);
         }
         self.counted.pending_marks += draft.map.pending.len() as u64;

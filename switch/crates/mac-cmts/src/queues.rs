@@ -63,8 +63,6 @@ impl Queues {
     /// What the flow asked for is not asked for any more.
     pub(crate) fn forget(&mut self, index: FlowIndex, flow: &mut Flow) {
         flow.asked = Asked::Nothing;
-        flow.acknowledged = 0;
-        flow.asked_at = None;
         flow.unfit = 0;
         self.wait(index, flow, Waits::default());
     }

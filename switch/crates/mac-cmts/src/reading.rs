@@ -4,7 +4,7 @@
 use mac_wire::Sid;
 
 use crate::scheduler::Scheduler;
-use crate::statistics::{FlowStatistics, Granted, Statistics};
+use crate::statistics::{FlowStatistics, Statistics};
 
 /// When the intervals of a flow's unsolicited grants and polls start, nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,15 +27,6 @@ impl Scheduler {
     pub fn flow_statistics(&self, sid: Sid) -> Option<FlowStatistics> {
         let flow = self.flows.get(self.flows.index(sid)?)?;
         Some(flow.statistics)
-    }
-
-    /// What a flow's queue manager is told (paper 000, appendix A); counts anew from here.
-    pub fn take_granted(&mut self, sid: Sid) -> Option<Granted> {
-        let flow = self.flows.get_mut(self.flows.index(sid)?)?;
-        Some(Granted {
-            bytes: std::mem::take(&mut flow.granted),
-            acknowledged: flow.acknowledged,
-        })
     }
 
     /// When the intervals of a flow's unsolicited grants and polls start.

@@ -66,12 +66,6 @@ pub struct Statistics {
     pub grants_unheard: u64,
     /// Bursts heard in minislots that were not granted to their SID, or a second time.
     pub bursts_unknown: u64,
-    /// Requests, after nothing was asked for, that led to a grant.
-    pub access_delays: u64,
-    /// Sum of their delays, from the end of the request to the start of the grant, nanoseconds.
-    pub access_delay_sum: u64,
-    /// The longest of them, nanoseconds.
-    pub access_delay_max: u64,
 }
 
 /// Counters of a service flow, from its admission on.
@@ -89,13 +83,4 @@ pub struct FlowStatistics {
     pub bytes_granted: u64,
     /// Bytes of grants that bursts used.
     pub bytes_used: u64,
-}
-
-/// What a queue manager is told of a service flow (paper 000, appendix A).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Granted {
-    /// Bytes granted in MAPs since the last time this was taken.
-    pub bytes: u64,
-    /// Bytes of requests that were acknowledged and are not granted.
-    pub acknowledged: u64,
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Rates, priorities and turns.
 
-use mac_wire::{Amount, FlowConfig, Minislot, Policy, Profile, Sid};
+use mac_wire::{Amount, FlowConfig, Minislot, Policy, Profile};
 
 use crate::drive::{Drive, best_effort, grants, grants_to};
 
@@ -242,24 +242,4 @@ fn unused_bytes_return_to_the_sustained_bucket() {
         // 60 MAPs of 2 ms at 105 kbit/s are 1575 bytes.
         assert_eq!(most > 20_000, again, "{most}");
     }
-}
-
-/// Paper 000, appendix A.
-#[test]
-fn a_queue_manager_reads_what_was_granted_and_whether_requests_wait() {
-    let mut drive = Drive::new(Profile::docsis_3_0());
-    drive.admit(best_effort(1));
-    drive.request_soon(1, Amount::Bytes(20_000));
-    let (mut sum, mut waited) = (0, false);
-    for _ in 0..10 {
-        let map = drive.step();
-        let bytes: u64 = grants_to(&map, 1).iter().map(|g| drive.bytes(g)).sum();
-        let granted = drive.scheduler.take_granted(Sid(1)).unwrap();
-        assert_eq!(granted.bytes, bytes);
-        sum += bytes;
-        assert_eq!(granted.acknowledged > 0, map.pending == [Sid(1)]);
-        waited |= granted.acknowledged > 0;
-    }
-    assert!(sum >= 20_000 && waited);
-    assert!(drive.scheduler.take_granted(Sid(2)).is_none());
 }
