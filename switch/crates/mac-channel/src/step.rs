@@ -135,6 +135,7 @@ impl<I> Channel<I> {
             sid,
             first: grant.first,
             used: filled.used,
+            headers: filled.headers,
             request: filled.request,
             queue_indicator: filled.queue_indicator,
         };

@@ -133,6 +133,7 @@ fn measure(case: &Case) {
                     sid,
                     first: grant.first,
                     used: profile.phy.bytes(grant.minislots),
+                    headers: 0,
                     request,
                     queue_indicator: false,
                 },

@@ -34,10 +34,11 @@ impl Scheduler {
                 sid,
                 first,
                 used,
+                headers,
                 request,
                 queue_indicator,
             } => {
-                if !self.burst(sid, first, used, queue_indicator) {
+                if !self.burst(sid, first, (used, headers), queue_indicator) {
                     self.counted.bursts_unknown += 1;
                 } else if let Some(request) = request {
                     self.request(request, first, Way::Piggyback);
@@ -135,8 +136,15 @@ impl Scheduler {
         self.queues.join(self.now, index, flow);
     }
 
-    /// The end of a grant; false where there was none.
-    fn burst(&mut self, sid: Sid, first: Minislot, used: u64, queue_indicator: bool) -> bool {
+    /// The end of a grant, with the bytes that were used and those of them that are headers; false
+    /// where there was none.
+    fn burst(
+        &mut self,
+        sid: Sid,
+        first: Minislot,
+        (used, headers): (u64, u64),
+        queue_indicator: bool,
+    ) -> bool {
         let Some(element) = self.record.take_grant(sid, first) else {
             return false;
         };
@@ -154,7 +162,7 @@ impl Scheduler {
         if first < flow.since {
             return true;
         }
-        flow.policing.give_back(bytes - used);
+        flow.policing.give_back(bytes - used + headers.min(used));
         flow.statistics.bytes_used += used;
         flow.statistics.grants_empty += u64::from(used == 0);
         flow.unsolicited.queue_indicator = queue_indicator;

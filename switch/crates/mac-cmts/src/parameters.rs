@@ -6,7 +6,8 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parameters {
     /// Rates are policed at `rate * (headroom_base + headroom) / headroom_base`, because they do
-    /// not count MAC headers and grants do (docsis-ns3: 10 of 200 bytes).
+    /// not count MAC headers and grants do (docsis-ns3: 10 of 200 bytes). What bursts have of headers
+    /// comes back to the bucket of the Maximum Sustained Traffic Rate, which shorter frames reach too.
     pub headroom: u32,
     /// See `headroom`.
     pub headroom_base: u32,

@@ -59,7 +59,7 @@ impl Bucket {
 /// granted <= (t2 - t1) R / 8 + Maximum Traffic Burst + less than a minislot a grant
 /// granted <= (t2 - t1) P / 8 + depth of the peak bucket + less than a minislot a grant
 ///
-/// where what was granted and came back unused is not counted in the first. A bucket is at least
+/// where headers, and what was granted and came back unused, are not counted in the first. A bucket is at least
 /// as deep as the longest burst that has to be granted whole. Proactive grants are charged and
 /// not limited, so for them the inequalities do not hold.
 #[derive(Debug, Clone, Copy)]
@@ -149,7 +149,8 @@ impl Policing {
         }
     }
 
-    /// `bytes` of a grant stayed empty.
+    /// `bytes` of a grant stayed empty, or were headers. The peak bucket is as deep as a MAP, and fills
+    /// in one: nothing would be left of what came back to it.
     pub(crate) fn give_back(&mut self, bytes: u64) {
         if let Some(bucket) = &mut self.sustained {
             bucket.give_back(bytes);

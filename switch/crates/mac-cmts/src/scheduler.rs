@@ -49,6 +49,8 @@ pub enum Heard {
         first: Minislot,
         /// MAC bytes of it that were used; 0: it stayed empty.
         used: u64,
+        /// Bytes of headers, which rates do not count.
+        headers: u64,
         /// The request in its head.
         request: Option<Request>,
         /// The bit of the extended header of an unsolicited service: the queue outgrew the grants.

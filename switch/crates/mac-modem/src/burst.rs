@@ -31,6 +31,9 @@ pub struct Leaving<I> {
 pub struct Filled {
     /// MAC bytes, with all headers; 0 if the grant stays empty.
     pub used: u64,
+    /// Bytes of those that are headers, of the burst and of frames whose last byte is in it: rates do
+    /// not count them.
+    pub headers: u64,
     /// Minislots of the grant that carry them, with all that the PHY adds.
     pub minislots: u32,
     /// What it asks for in the burst's head.
@@ -48,16 +51,19 @@ pub(crate) struct Burst<'a, Q: Queue> {
     pub staged: &'a mut Option<Staged<Q::Item>>,
     pub leaving: &'a mut Vec<Leaving<Q::Item>>,
     pub statistics: &'a mut Statistics,
+    /// Bytes of headers so far.
+    pub headers: u64,
 }
 
 impl<Q: Queue> Burst<'_, Q> {
-    /// Fills it; its MAC bytes, 0 if it stays empty.
-    pub fn fill(mut self) -> u64 {
+    /// Fills it; its MAC bytes, 0 if it stays empty, and bytes of headers among them.
+    pub fn fill(mut self) -> (u64, u64) {
         let room = self.rules.phy.bytes(self.grant.minislots);
-        match self.rules.packing {
+        let used = match self.rules.packing {
             Packing::Continuous if self.rules.unsolicited.is_none() => self.stream(room),
             _ => self.frames(room),
-        }
+        };
+        (used, self.headers)
     }
 
     /// A stream of bytes, cut where the grant ends.
@@ -76,6 +82,7 @@ impl<Q: Queue> Burst<'_, Q> {
             }
         }
         if used > self.rules.segment_header {
+            self.headers += self.rules.segment_header;
             used
         } else {
             0
@@ -112,7 +119,10 @@ impl<Q: Queue> Burst<'_, Q> {
         match sent {
             0 if self.rules.fragmentation => self.fragment(room),
             0 => 0,
-            _ => used,
+            _ => {
+                self.headers += headers;
+                used
+            }
         }
     }
 
@@ -133,6 +143,7 @@ impl<Q: Queue> Burst<'_, Q> {
             self.leave(used);
         }
         self.statistics.fragments += 1;
+        self.headers += FRAGMENT_OVERHEAD as u64;
         used
     }
 
@@ -171,6 +182,7 @@ impl<Q: Queue> Burst<'_, Q> {
         if let Some(staged) = self.staged.take() {
             let Grant { first, minislots } = self.grant;
             self.statistics.frames += 1;
+            self.headers += u64::from(self.rules.header);
             self.leaving.push(Leaving {
                 frame: staged.frame,
                 last: self.rules.minislot_of(first, minislots, used),

@@ -31,6 +31,14 @@ fn every_frame_is_accounted_for(outcome: &mut Outcome) -> Result<(), TestCaseErr
         let station = outcome.channel.station(flow.sid).unwrap();
         let dropped = station.statistics().given_up + station.statistics().too_long;
         let staged = u64::from(station.staged() > 0);
+        // All that is used is headers or frames.
+        let bursts = outcome.record.bursts.iter();
+        let own = bursts.filter(|burst| burst.1 == flow.sid);
+        let headers: u64 = own.map(|burst| burst.3.headers).sum();
+        let frames = outcome.plant.delivered.iter();
+        let own = frames.filter(|(_, sid, _)| *sid == flow.sid);
+        let lengths: u64 = own.map(|(_, _, packet)| u64::from(packet.length)).sum();
+        prop_assert_eq!(station.statistics().bytes_used, headers + lengths);
         let queue = outcome.plant.lengths(flow.sid);
         prop_assert_eq!(queue.given_up, dropped);
         prop_assert_eq!(

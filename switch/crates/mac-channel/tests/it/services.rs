@@ -258,6 +258,49 @@ fn a_shaped_upload_gets_its_rate_and_not_more() {
     }
 }
 
+/// The rate counts Ethernet frames, and the shorter they are, the more headers they have.
+#[test]
+fn a_shaped_flow_of_short_frames_gets_its_rate() {
+    const DEPTH: u64 = 3044;
+    for (name, rate) in [
+        ("docsis-1.1-004", 640_000),
+        ("docsis-3.0", 2_000_000),
+        ("docsis-3.1", 2_000_000),
+    ] {
+        let profile = Profile {
+            piggyback: true,
+            ..Profile::named(name).unwrap()
+        };
+        for length in [64, 70, 118, 200, 1518] {
+            let flow = FlowConfig {
+                max_sustained_rate: rate,
+                max_burst: DEPTH,
+                peak_rate: 2 * rate,
+                ..FlowConfig::best_effort(Sid(1))
+            };
+            let (mut channel, mut plant) = with_flows(&profile, [flow].into_iter(), 1);
+            let queue = plant.lengths(Sid(1));
+            queue.buckets = vec![Bucket::new(rate, DEPTH)];
+            queue.endless = Some(length);
+            for _ in 0..100 {
+                queue.push(0, length);
+            }
+            channel.wake(0, Sid(1), &mut plant);
+            let mut sent = |seconds: u64| {
+                channel.step(seconds * 1000 * MILLISECOND, &mut plant, &mut ());
+                u64::from(length) * plant.delivered.len() as u64
+            };
+            let first = sent(1);
+            let bytes = sent(3) - first;
+            let due = 2 * rate / 8;
+            assert!(
+                bytes * 1000 > due * 995 && bytes <= due + DEPTH,
+                "{name}, frames of {length} bytes: {bytes} of {due} bytes"
+            );
+        }
+    }
+}
+
 /// A modem alone meets nobody, so none of its requests is lost, whenever they are heard beside Ack
 /// Time.
 #[test]

@@ -165,6 +165,7 @@ proptest! {
                     let asked = Some(Asked { sent: first, how: How::Burst });
                     let filled = Filled {
                         used: u64::MAX,
+                        headers: u64::MAX,
                         minislots: u32::MAX,
                         request: Some(request),
                         queue_indicator: false,

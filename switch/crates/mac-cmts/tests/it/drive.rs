@@ -96,12 +96,24 @@ impl Drive {
 
     /// How a grant was used; `request` goes in its head.
     pub fn burst(&mut self, grant: Element, used: u64, request: Option<Amount>, more: bool) {
+        self.burst_with_headers(grant, (used, 0), request, more);
+    }
+
+    /// The same with bytes of headers among those that were used.
+    pub fn burst_with_headers(
+        &mut self,
+        grant: Element,
+        (used, headers): (u64, u64),
+        request: Option<Amount>,
+        more: bool,
+    ) {
         let sid = grant.sid;
         let time = self.profile.clock.end(grant.first) + self.profile.timing.piggyback_heard;
         let heard = Heard::Burst {
             sid,
             first: grant.first,
             used,
+            headers,
             request: request.map(|amount| Request { sid, amount }),
             queue_indicator: more,
         };

@@ -27,6 +27,7 @@ fn burst(sid: u16, first: u64, used: u64) -> Heard {
         sid: Sid(sid),
         first: Minislot(first),
         used,
+        headers: used / 2,
         request: None,
         queue_indicator: true,
     }
@@ -186,19 +187,20 @@ fn anything() -> impl Strategy<Value = Heard> {
         (
             sid(),
             slot(),
-            any::<u64>(),
+            any::<(u64, u64)>(),
             prop::option::of(request()),
             any::<bool>()
         )
-            .prop_map(
-                |(sid, first, used, request, queue_indicator)| Heard::Burst {
+            .prop_map(|(sid, first, (used, headers), request, queue_indicator)| {
+                Heard::Burst {
                     sid,
                     first,
                     used,
+                    headers,
                     request,
                     queue_indicator,
                 }
-            ),
+            }),
     ]
 }
 

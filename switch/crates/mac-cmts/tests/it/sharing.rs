@@ -243,3 +243,32 @@ fn unused_bytes_return_to_the_sustained_bucket() {
         assert_eq!(most > 20_000, again, "{most}");
     }
 }
+
+/// The rate counts frames: what bursts have of headers returns to its bucket.
+#[test]
+fn headers_return_to_the_sustained_bucket() {
+    for (eighths, most) in [(0, 1_050_000), (2, 1_400_000)] {
+        let mut drive = Drive::new(Profile::docsis_3_0());
+        drive.admit(FlowConfig {
+            max_sustained_rate: 1_000_000,
+            max_burst: 4000,
+            ..best_effort(1)
+        });
+        drive.request_soon(1, Amount::Bytes(1_000_000));
+        let mut bytes = 0;
+        for _ in 0..1000 {
+            let map = drive.step();
+            for grant in grants_to(&map, 1) {
+                let used = drive.bytes(&grant);
+                bytes += used;
+                drive.burst_with_headers(grant, (used, used * eighths / 8), None, false);
+            }
+        }
+        // Two seconds. A grant a MAP is rounded up, by half a minislot of 48 bytes in the mean.
+        let rate = bytes * 8 / 2;
+        assert!(
+            (most * 98 / 100..most * 115 / 100).contains(&rate),
+            "{rate} of {most} bit/s"
+        );
+    }
+}

@@ -77,7 +77,7 @@ impl<I> Station<I> {
                 .scheduled
                 .saturating_sub(self.capacity(grant.minislots)),
         };
-        let mut used = Burst {
+        let (mut used, mut headers) = Burst {
             rules: &self.rules,
             now,
             grant,
@@ -85,12 +85,14 @@ impl<I> Station<I> {
             staged: &mut self.staged,
             leaving,
             statistics: &mut self.statistics,
+            headers: 0,
         }
         .fill();
         self.too_small = used == 0 && self.waits(now, queue);
         let request = self.piggyback(now, grant, used, queue);
         if used == 0 && request.is_some() {
             used = self.rules.segment_header;
+            headers = used;
         }
         let minislots = self.rules.phy.minislots(used).min(grant.minislots);
         self.statistics.minislots_granted += u64::from(grant.minislots);
@@ -104,6 +106,7 @@ impl<I> Station<I> {
         self.wake(now, queue, opportunities);
         Filled {
             used,
+            headers,
             minislots,
             request,
             queue_indicator,
