@@ -141,16 +141,22 @@ fn profiles() -> impl Strategy<Value = Profile> {
         Just(Profile::docsis_3_1(15)),
         Just(Profile::named("cablelabs-2014").unwrap()),
     ];
-    (base, any::<bool>(), any::<bool>(), 0..8_u32, 0..4_u16).prop_map(
-        |(profile, piggyback, fragmentation, contention, idle_proactive_grants)| Profile {
-            piggyback,
-            fragmentation: match profile.fragmentation {
-                true => true,
-                false => fragmentation,
-            },
-            contention_minislots: profile.contention_minislots + 2 * contention,
-            idle_proactive_grants,
-            ..profile
+    let contention = (0..8_u32, 0..4_u32);
+    (base, any::<bool>(), any::<bool>(), contention, 0..4_u16).prop_map(
+        |(profile, piggyback, fragmentation, (contention, longer), idle_proactive_grants)| {
+            let contention_minislots = profile.contention_minislots + 2 * contention;
+            let request_minislots = profile.request_minislots + longer;
+            Profile {
+                piggyback,
+                fragmentation: match profile.fragmentation {
+                    true => true,
+                    false => fragmentation,
+                },
+                contention_minislots,
+                request_minislots: request_minislots.min(contention_minislots),
+                idle_proactive_grants,
+                ..profile
+            }
         },
     )
 }
@@ -187,14 +193,14 @@ fn services() -> impl Strategy<Value = (Service, Policy)> {
             },
             Policy::USUAL_UNSOLICITED,
         )),
-        1 => (0..5_u64, 50_000..200_000_u64, prop::option::of(5..40_u64)).prop_map(|(ms, rate, polls)| (
+        1 => (0..5_u64, 50_000..200_000_u64, prop::option::of(5..40_u64), any::<bool>()).prop_map(|(ms, rate, polls, piggyback)| (
             Service::Proactive {
                 interval: ms * 1_000_000,
                 rate,
                 request_interval: polls.unwrap_or(0) * 1_000_000,
                 activity_detection: true,
             },
-            Policy::USUAL,
+            if piggyback { Policy::USUAL } else { Policy(Policy::PIGGYBACK) },
         )),
     ]
 }
