@@ -104,8 +104,8 @@ class Timing:
         piggyback_heard: The same of a request in the head of a burst.
         delivery: Time from the end of the minislot with a frame's last byte to its delivery.
         burst_preparation: So long before a grant's start a modem fills it.
-        ack_before_start: A MAP's Ack Time lies so long before its start; further back where a request
-            of several minislots would not have been heard to its end.
+        ack_before_start: A MAP's Ack Time lies so long before its start, or further back where a
+            request of several minislots would not have been heard to its end.
         map_with_previous: A MAP is made at the start of the one before it, as in paper 004.
     """
 
