@@ -155,7 +155,8 @@ impl End {
             }
             _ => match bytes.byte() {
                 0 => self.connection.abort(),
-                _ => self.connection.close(),
+                1..20 => self.connection.close(),
+                _ => {}
             },
         }
     }

@@ -174,8 +174,12 @@ impl Scheduler {
             flow.reservation = reservation;
         }
         self.queues.leave(index, flow);
-        if discriminant(&flow.config.service) != discriminant(&config.service) {
-            // Its modem begins anew, and an unsolicited service has no use for another grant.
+        // A modem whose service changes begins anew, and an unsolicited service has no use for another
+        // grant. A burst that has to be whole and is longer than it may be now would wait for ever.
+        let other = discriminant(&flow.config.service) != discriminant(&config.service);
+        let cutting = self.sizes.cutting;
+        let goes_whole = cutting == Cutting::Whole || needs_whole(config.policy, cutting);
+        if other || goes_whole && flow.asked.bytes(&self.sizes) > whole {
             self.queues.forget(index, flow);
         }
         flow.config = config;

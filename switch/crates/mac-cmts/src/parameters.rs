@@ -7,7 +7,8 @@
 pub struct Parameters {
     /// Rates are policed at `rate * (headroom_base + headroom) / headroom_base`, because they do
     /// not count MAC headers and grants do (docsis-ns3: 10 of 200 bytes). What bursts have of headers
-    /// comes back to the bucket of the Maximum Sustained Traffic Rate, which shorter frames reach too.
+    /// comes back to the bucket of the Maximum Sustained Traffic Rate, so that shorter frames reach it
+    /// too. There the headroom is room for what grants round up.
     pub headroom: u32,
     /// See `headroom`.
     pub headroom_base: u32,

@@ -149,8 +149,8 @@ impl Policing {
         }
     }
 
-    /// `bytes` of a grant stayed empty, or were headers. The peak bucket is as deep as a MAP, and fills
-    /// in one: nothing would be left of what came back to it.
+    /// `bytes` of a grant stayed empty, or were headers. Nothing comes back to the peak bucket, as in
+    /// docsis-ns3: it limits what is granted.
     pub(crate) fn give_back(&mut self, bytes: u64) {
         if let Some(bucket) = &mut self.sustained {
             bucket.give_back(bytes);

@@ -146,8 +146,8 @@ impl Config {
         }
     }
 
-    /// What the RFCs of Reno say: 5681, 6582 and 6675. Of newer ones there is only RFC 7661 4.3: a window
-    /// that is not used does not grow.
+    /// What the RFCs of Reno say: 5681, 6582 and 6675. Of newer ones there are only the timestamps of RFC
+    /// 7323 and RFC 7661 4.3: a window that is not used does not grow.
     pub fn rfc() -> Config {
         Config {
             initial_window: 3,

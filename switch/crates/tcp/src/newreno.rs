@@ -11,7 +11,7 @@ const LIMITED: u32 = 2;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct NewReno {
     dup_acks: u32,
-    /// Behind the "recover" of RFC 6582 3.1, the last number that was sent.
+    /// One more than the "recover" of RFC 6582 3.1, which is the last number that was sent.
     recover: u64,
 }
 
@@ -54,8 +54,8 @@ impl NewReno {
             return Step::Inflate;
         }
         self.dup_acks = self.dup_acks.saturating_add(1);
-        // RFC 6582 3.2 step 2: more than "recover" is acknowledged, or the duplicates are of what an
-        // earlier recovery sent again.
+        // RFC 6582 3.2 step 2: unless more than "recover" is acknowledged, the duplicates may be of what
+        // an earlier recovery sent again.
         if self.dup_acks == DUP_THRESH && ack > self.recover {
             return Step::Enter;
         }

@@ -170,7 +170,9 @@ impl Sender {
         let end = start + length + u64::from(fin);
         self.board.push(start, end, fin, now);
         self.nxt = end;
-        if self.phase == Phase::Open && (self.sack.counts() || self.newreno.counts()) {
+        // What the window had room for would have gone without duplicate acknowledgments, too.
+        let limited = self.sack.counts() || self.newreno.counts();
+        if self.phase == Phase::Open && limited && self.board.len() > self.window.cwnd() as usize {
             self.limited_sent += 1;
         }
         if length < u64::from(self.agreed.mss) {
