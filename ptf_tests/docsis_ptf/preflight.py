@@ -17,6 +17,7 @@ from docsis_ptf.client import Client
 from docsis_ptf.found import Found
 from docsis_ptf.params import CONTROL_HEADER, TestParams
 from docsis_ptf.profiles import FORWARDING, Profile, ask, lacks
+from docsis_ptf.signals import held
 
 PORTS: Final = 3
 PROGRAM_NAMES: Final = ("cm", "cmts")
@@ -89,12 +90,10 @@ def examine(params: TestParams, interfaces: Mapping[int, str]) -> tuple[tuple[Pr
                 profiles = ask(client)
                 _check_cables(params, interfaces, client, profiles)
         except BaseException as error:
-            # By a client of its own: this one may have lost its connection.
-            client.close()
-            failure = _restore(params, found)
+            failure = _restore(params, found, client)
             if isinstance(error, TargetError):
                 raise TargetError(f"{error}; and {failure}" if failure else str(error)) from None
-            error.add_note(f"target {params.target}: {failure or found}")
+            _note(error, params, failure or str(found))
             raise
         return profiles, found
 
@@ -104,8 +103,37 @@ def give_back(params: TestParams, found: Found) -> str:
     return _restore(params, found) or str(found)
 
 
-def _restore(params: TestParams, found: Found) -> str:
-    """Gives a target back what it had; returns why that could not be, or nothing."""
+def _restore(params: TestParams, found: Found, last: Client | None = None) -> str:
+    """Gives a target back what it had; returns why that could not be, or nothing.
+
+    Ctrl-C and its like wait for the end of it. The exception that one of them then raises has a
+    note of what the target has.
+
+    Args:
+        params: The target's.
+        found: What it had.
+        last: The client that it still has. A new one gives back, as this one may have lost its
+            connection.
+    """
+    state = "what it had before was not given back"
+    try:
+        with held():
+            if last is not None:
+                last.close()
+            failure = _written_back(params, found)
+            state = failure or str(found)
+    except BaseException as error:
+        _note(error, params, state)
+        raise
+    return failure
+
+
+def _note(error: BaseException, params: TestParams, state: str) -> None:
+    """Notes on an exception what the target has."""
+    error.add_note(f"target {params.target}: {state}")
+
+
+def _written_back(params: TestParams, found: Found) -> str:
     if found.config is None:
         return ""
     try:

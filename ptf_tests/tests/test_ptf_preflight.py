@@ -251,6 +251,48 @@ def test_an_interrupted_run_says_what_the_target_has(
     assert "it has the program that it had" in said
 
 
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C raises, even where the tests were started in the background, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+class Impatient(FakeTarget):
+    """A target whose user presses Ctrl-C while it gets back its own program."""
+
+    def set(self, request: bytes, context: grpc.ServicerContext) -> bytes:
+        answer = super().set(request, context)
+        if self.pushed[-1] == b"its own":
+            signal.raise_signal(signal.SIGINT)
+        return answer
+
+
+@pytest.mark.usefixtures("ctrl_c")
+@pytest.mark.parametrize("behind", ["the questions", "the tests"])
+def test_ctrl_c_waits_until_a_target_has_what_it_had(
+    behind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, entities = program_found()
+    target = Impatient(config, entities)
+    monkeypatch.setattr(preflight, "ask", Interrupted(KeyboardInterrupt("the first")))
+
+    def work(params: TestParams) -> None:
+        if behind == "the questions":
+            preflight.examine(params, NO_WIRES)
+        else:
+            preflight.give_back(params, Found(config, tuple(entities)))
+
+    with running(target) as params, pytest.raises(KeyboardInterrupt) as interrupt:
+        work(params)
+    assert interrupt.value.args == ()
+    assert target.inserted == entities
+    (note,) = interrupt.value.__notes__
+    assert note.startswith(f"target {params.target}: it has the program that it had")
+
+
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_in_the_middle_of_a_question_waits_for_the_answer() -> None:
     answers: list[str] = []
 
