@@ -40,7 +40,8 @@ help: ## this list
 
 # With sudo, what the next make without it changes is given back to the user whose clone this is, even where the
 # command before has failed.
-GIVE_BACK = mininet/setup/give-back.sh $(VENV) switch/target control_plane/docsis_control/gen results
+CACHES = .pytest_cache .ruff_cache .mypy_cache .hypothesis
+GIVE_BACK = mininet/setup/give-back.sh $(VENV) switch/target control_plane/docsis_control/gen results $(CACHES)
 GIVES_BACK = ; status=$$?; $(GIVE_BACK); exit $$status
 
 .PHONY: setup setup-mininet setup-virtual setup-video packages build-packages rust switch world
@@ -129,18 +130,18 @@ demo: setup-mininet ## the demo: three queue managers under load, and a report
 	@$(CLI) demo $(OPTIONS) $(GIVES_BACK)
 
 run: setup-mininet ## the system running, with you in the Mininet command line
-	@$(CLI) run $(OPTIONS) --aqm "$(AQM)"
+	@$(CLI) run $(OPTIONS) --aqm "$(AQM)" $(GIVES_BACK)
 
 figures: setup ## the papers' figures about single decisions, made of the pipeline
-	@$(CLI) figures
+	@$(CLI) figures $(GIVES_BACK)
 
 bench: setup ## the switch's speed beside a bare forwarder (and BMv2 where installed), and virtual time's
-	@$(CLI) bench
-	@$(CLI) bench --virtual 100
+	@$(CLI) bench $(GIVES_BACK)
+	@$(CLI) bench --virtual 100 $(GIVES_BACK)
 
 performance: setup ## docs/performance.md's figures anew, in one sitting of about 20 minutes on a quiet machine
 	@folder=results/$$(date +%Y%m%d-%H%M%S)-figures && $(CLI) bench --all --output "$$folder" && \
-	    $(VENV)/bin/python -m docsis_experiments.bench.page "$$folder/figures.json" docs/performance.md
+	    $(VENV)/bin/python -m docsis_experiments.bench.page "$$folder/figures.json" docs/performance.md $(GIVES_BACK)
 
 stop: ## end what runs, and only what is ours
 	@if [ -x $(CLI) ]; then $(CLI) stop; else echo 'nothing is set up, so nothing of ours runs'; fi
@@ -148,7 +149,7 @@ stop: ## end what runs, and only what is ours
 clean: ## stop, and remove what set-up and runs made; results/ stays
 	@if [ -x $(CLI) ]; then $(CLI) clean; fi
 	@rm -rf $(VENV) $(DOCS_VENV) site switch/target control_plane/docsis_control/gen
-	@rm -rf .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	@rm -rf $(CACHES)
 
 # --- P4 ------------------------------------------------------------------------
 
@@ -182,8 +183,7 @@ test-all: every-part ## every test
 .PHONY: every-part
 every-part:
 	@echo 'make: side by side, each with its output when it has ended: set-up, $(PARTS)'
-	@$(MAKE) --no-print-directory --jobs=$(JOBS) --output-sync=target SIDE_BY_SIDE=yes setup $(PARTS)
-	@$(GIVE_BACK)
+	@$(MAKE) --no-print-directory --jobs=$(JOBS) --output-sync=target SIDE_BY_SIDE=yes setup $(PARTS) $(GIVES_BACK)
 
 lint: lint-python lint-rust ## formatters and linters, checking only
 
@@ -237,8 +237,7 @@ test-end-to-end: setup $(if $(SIDE_BY_SIDE),ptf)
 PTF_OPTIONS = $(if $(DEVICE_ID),--device-id "$(DEVICE_ID)") $(foreach port,$(PORTS),--port "$(port)") \
     $(if $(PROGRAMS),--programs "$(PROGRAMS)")
 ptf: $(if $(findstring :,$(TARGET)),$(STAMPS)/stubs,setup) ## the PTF suite; TARGET=bmv2, or HOST:PORT with PORTS="1=eth1 2=eth2 3=eth3" DEVICE_ID=0
-	@$(GIVE_BACK)
-	$(CLI) ptf --target "$(TARGET)" $(PTF_OPTIONS) $(TESTS) $(if $(WITHOUT_LONG),^long)
+	@$(CLI) ptf --target "$(TARGET)" $(PTF_OPTIONS) $(TESTS) $(if $(WITHOUT_LONG),^long) $(GIVES_BACK)
 
 # --- Documentation -----------------------------------------------------------------
 

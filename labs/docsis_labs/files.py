@@ -15,7 +15,8 @@ LONGEST: Final = 64 << 10
 
 _DEEPEST: Final = 200
 """Brackets that may be open at a time in YAML. The parser's time grows with the square of that, and
-no configuration comes near it; brackets in comments and texts count, too."""
+no configuration comes near it. Brackets in comments and texts count, too, closing ones as well: who
+deceives this bound spends their own time limit, and the parser refuses what is nested too deep."""
 
 
 def check_folder(folder: Path) -> None:

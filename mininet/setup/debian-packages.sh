@@ -23,9 +23,9 @@ policy=${POLICY_RC_D:-/usr/sbin/policy-rc.d}
 mark="# Written by set-up of docsis-p4, which removes it as soon as its packages are installed."
 
 if [ "$(id -u)" = 0 ]; then
-    # Set-up calls this script from several targets at a time, and apt-get does not wait
-    # for another one.
-    exec 9<"$0"
+    # Set-up calls this script from several targets at a time, and several clones may be set
+    # up on one machine, and apt-get does not wait for another one.
+    exec 9<"${policy%/*}"
     flock 9
     # Nobody else has the lock, so that whoever wrote this was killed.
     if grep -qsxF "$mark" "$policy"; then

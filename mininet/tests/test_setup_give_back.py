@@ -14,6 +14,7 @@ from docsis_testbed.paths import ROOT
 
 SCRIPT = ROOT / "mininet" / "setup" / "give-back.sh"
 FOLDERS = (".venv", "switch/target", "control_plane/docsis_control/gen", "results")
+CACHES = (".pytest_cache", ".ruff_cache", ".mypy_cache", ".hypothesis")
 
 
 @pytest.fixture
@@ -101,12 +102,15 @@ def made(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("target", ["setup", "setup-mininet", "setup-virtual", "demo"])
+@pytest.mark.parametrize(
+    "target", ["setup", "setup-mininet", "setup-virtual", "demo", "run", "ptf", "figures"]
+)
 def test_make_gives_back_at_the_end_of(target: str) -> None:
     said = made("--dry-run", target)
     assert said.returncode == 0
     last = said.stdout.splitlines()[-1]
-    assert last.endswith(f"; mininet/setup/give-back.sh {' '.join(FOLDERS)}; exit $status")
+    given = " ".join((*FOLDERS, *CACHES))
+    assert last.endswith(f"; mininet/setup/give-back.sh {given}; exit $status")
 
 
 def test_a_command_that_fails_still_does() -> None:
