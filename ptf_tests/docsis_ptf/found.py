@@ -83,8 +83,9 @@ class Found:
             return f"it had no program that could be read{why}; now it has the suite's"
         lost = f"; not read, so not given back: {'; '.join(self.unread)}" if self.unread else ""
         return (
-            f"it has the program that it had, its entries ({len(self.entities)}), and its default"
-            " entries, meters and value sets; counters and registers begin at 0" + lost
+            "it has the program that it had and all that could be read of it"
+            f" (entries: {len(self.entities)}; default entries, meters and value sets:"
+            f" {len(self.settings)}); counters and registers begin at 0" + lost
         )
 
 

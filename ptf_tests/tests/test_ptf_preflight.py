@@ -197,6 +197,10 @@ def test_what_could_not_be_read_is_told_once_for_each_kind() -> None:
         said = preflight.give_back(params, found)
     assert "not read, so not given back: entries of " in said
     assert said.count("default entries (") == 1
+    assert said.startswith(
+        "it has the program that it had and all that could be read of it"
+        " (entries: 1; default entries, meters and value sets: 0); counters and registers"
+    )
 
 
 class Interrupted:
