@@ -4,7 +4,7 @@
 import pytest
 
 from docsis_ptf import runner
-from docsis_ptf.options import Options
+from docsis_ptf.options import Options, options, parser
 from docsis_ptf.params import TestParams
 
 
@@ -39,6 +39,11 @@ def test_wrong_type_is_named() -> None:
     ("arguments", "message"),
     [
         (["--target", "nowhere"], "neither embedded, bmv2 nor HOST:PORT"),
+        (["--target", "127.0.0.1:²"], "neither embedded, bmv2 nor HOST:PORT"),
+        (["--target", "127.0.0.1:٣"], "neither embedded, bmv2 nor HOST:PORT"),
+        (["--target", "127.0.0.1:0"], "neither embedded, bmv2 nor HOST:PORT"),
+        (["--target", "127.0.0.1:65536"], "neither embedded, bmv2 nor HOST:PORT"),
+        (["--target", "127.0.0.1:" + "9" * 5000], "neither embedded, bmv2 nor HOST:PORT"),
         (["--target", "127.0.0.1:1"], "needs three ports and was given 0"),
         (
             ["--target", "127.0.0.1:1", "--port", "1=lo", "--port", "2=lo", "--port", "3=none0"],
@@ -53,6 +58,28 @@ def test_bad_target_is_one_sentence(
     said = capsys.readouterr().err
     assert message in said
     assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("number", [-1, 0, 1 << 128])
+def test_an_election_id_that_p4runtime_does_not_have(
+    number: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert runner.main(["--election-id", str(number)]) == runner.FAILED
+    said = capsys.readouterr().err
+    assert said.startswith(f"ptf: --election-id {number}: P4Runtime has election ids from 1 to ")
+    assert said.count("\n") == 1
+
+
+def test_the_last_election_id() -> None:
+    last = (1 << 128) - 1
+    told = options(parser().parse_args(["--election-id", str(last)]))
+    assert told.params().election_id == last
+
+
+@pytest.mark.parametrize("number", ["²", "", "-1", str(1 << 32), "9" * 5000])
+def test_a_switch_port_that_is_no_number(number: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert runner.main([f"--port={number}=veth1"]) == runner.FAILED
+    assert "a port is NUMBER=INTERFACE" in capsys.readouterr().err
 
 
 def test_missing_switch_is_one_sentence(
