@@ -180,6 +180,8 @@ class _Sight:
         # Devices that do not answer, and why not. One that waits for its time limit would take it
         # from the others at every update, so it is asked again in the next second.
         self._silent: dict[str, str] = {}
+        # Devices that do not have what they were asked for. They answer at once, and are asked on.
+        self._lacking: dict[str, str] = {}
         self._looked = False
         self._books: dict[str, dict[int, Books]] = {}
         self._has_channels = bool(system.status.upstream_channels)
@@ -196,6 +198,7 @@ class _Sight:
         at_second = number % _EVERY_SECOND == 0
         if at_second:
             self._silent.clear()
+            self._lacking.clear()
         if at_second or not self._looked:
             self._looked = True
             self._learn_clocks()
@@ -218,7 +221,7 @@ class _Sight:
             shown = self._channels()
             if shown is not None:
                 parts["channels"] = encode(shown)
-        trouble = "; ".join(self._silent.values())
+        trouble = "; ".join((self._lacking | self._silent).values())
         if at_second and self.health is not None:
             parts["health"] = encode(self._judge.judged(self.health, trouble))
         return Update(number, now_ms, self.system, trouble, rows, parts)
@@ -228,6 +231,8 @@ class _Sight:
         """A block that asks a device if it has answered so far, which it is told."""
         try:
             yield device not in self._silent
+        except NotThere as error:
+            self._lacking[device] = str(error)
         except (NoAnswer, DecodeError) as error:
             answered = isinstance(error, NoAnswer)
             why = str(error) if answered else f"{device} answers with something else: {error}"

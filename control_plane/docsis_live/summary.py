@@ -63,8 +63,12 @@ class Summary:
         self._next[device] = (place + 1) % len(parts)
 
     def _read(self, part: _Part, reader: DeviceReader) -> None:
+        if reader.device.state_access != "registers":
+            for (modem, flow), dropped in zip(part.flows, self._drops(part, reader), strict=True):
+                self._seen[flow.sfid] = modem, flow.direction == "upstream", 0, 0, dropped
+            return
         cells, at = reader.registers(BOOKS, part.indexes)
-        drops = reader.drops(part.indexes, _REASONS).sum(axis=0).tolist()
+        drops = self._drops(part, reader)
         dequeued, enqueued = cells.tolist()
         for column, (modem, flow) in enumerate(part.flows):
             books = Books(at, enqueued[column], dequeued[column])
@@ -72,6 +76,11 @@ class Summary:
             self._books[flow.sfid] = books
             up = flow.direction == "upstream"
             self._seen[flow.sfid] = modem, up, rate, books.backlog, drops[column]
+
+    def _drops(self, part: _Part, reader: DeviceReader) -> list[int]:
+        """Frames dropped of each service flow of a part."""
+        drops: list[int] = reader.drops(part.indexes, _REASONS).sum(axis=0).tolist()
+        return drops
 
     def forget(self, device: str) -> None:
         """A device does not answer: what its service flows did is not what they do."""

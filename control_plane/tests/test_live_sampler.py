@@ -17,7 +17,7 @@ from docsis_control.local_socket import ControllerError
 from docsis_control.status.health import Health, LoopHealth
 from docsis_control.status.model import Device, Quantiles, Status, decode
 from docsis_live import sampler
-from docsis_live.readings import DROPS, Classified, NoAnswer
+from docsis_live.readings import DROPS, Classified, NoAnswer, NotThere
 from docsis_live.sampler import Sampler, Update
 from docsis_live.samples import COLUMNS
 
@@ -36,18 +36,21 @@ class Switches:
     Attributes:
         fails: What a switch fails with, by its name.
         asked: How often each was asked.
+        access: How the state of each is reached, where not by registers.
     """
 
     def __init__(self) -> None:
         self.fails: dict[str, Exception] = {}
         self.asked: Counter[str] = Counter()
+        self.access: dict[str, str] = {}
 
 
 class FakeReader:
     """Reads zeros of a switch whose clock is the machine's."""
 
     def __init__(self, device: Device, switches: Switches) -> None:
-        self.device = replace(device, state_access="registers")
+        access = switches.access.get(device.name, "registers")
+        self.device = replace(device, state_access=access)
         self._switches = switches
 
     def _ask(self) -> None:
@@ -60,11 +63,13 @@ class FakeReader:
 
     def registers(self, names: tuple[str, ...], flows: tuple[int, ...]) -> tuple[Ints, float]:
         self._ask()
+        if self.device.state_access != "registers":
+            raise NotThere(f"{self.device.name} has no registers")
         return np.zeros((len(names), len(flows)), np.int64), time.monotonic()
 
     def drops(self, flows: tuple[int, ...], reasons: int = len(DROPS)) -> Ints:
         self._ask()
-        return np.zeros((reasons, len(flows)), np.int64)
+        return np.ones((reasons, len(flows)), np.int64)
 
     def classified(self) -> Classified:
         self._ask()
@@ -184,6 +189,36 @@ def test_a_switch_that_does_not_answer_is_asked_once_a_second(looks: Looks) -> N
     while looks.look().number < 39:
         pass
     assert looks.switches.asked[CM] == 4
+
+
+def test_a_switch_without_registers_is_shown_with_its_drops(looks: Looks) -> None:
+    looks.switches.access = {CM: "packets", CMTS: "packets"}
+    while (update := looks.look()).number < 20:
+        assert set(flows(update)) == UP | DOWN
+        assert update.trouble == ""
+        for values in flows(update).values():
+            assert values[:11] == [*[None] * 7, 1, 1, 1, len(DROPS) - 3]
+    assert set(json.loads(update.parts["classifiers"])[MODEM]) == UP | DOWN
+    # Three reasons for each service flow.
+    lines = {name: line for name, *line in json.loads(update.parts["summary"])}
+    assert lines[MODEM] == [0, 0, 0, 0, 3 * len(UP | DOWN)]
+
+
+def test_a_switch_that_lacks_something_is_told_and_asked_on(
+    looks: Looks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def classified(self: FakeReader) -> Classified:
+        raise NotThere(f"{self.device.name} has no such counters")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(FakeReader, "classified", classified)
+        for _ in range(10):
+            update = looks.look()
+            assert set(flows(update)) == UP | DOWN
+            assert update.trouble == "; ".join(
+                f"{name} has no such counters" for name in (CM, CMTS)
+            )
+    assert looks.look().trouble == ""
 
 
 def test_the_clocks_are_known_at_once_after_a_change(looks: Looks) -> None:
