@@ -21,6 +21,7 @@ from docsis_control.p4rt.errors import (
     ElectionIdInUseError,
     NotPrimaryError,
     P4RuntimeError,
+    understanding,
 )
 from docsis_control.p4rt.pipeline import Pipeline
 from docsis_control.p4rt.primary import Primary
@@ -47,6 +48,8 @@ CLOCK_INTERVAL: Final = 10.0
 """Seconds after which the switch's clock is learned anew."""
 _NO_CHANNELS: Final = (grpc.StatusCode.UNIMPLEMENTED, grpc.StatusCode.FAILED_PRECONDITION)
 """Answers of a switch that does not know docsis.mac.v1, or that has no upstream channels."""
+UPSTREAM_CHANNELS: Final = "upstream channels"
+_COUNTED: Final = "counters and queues"
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -118,6 +121,8 @@ class DeviceController:
         # The mark that the device's pipeline got when everything was pushed.
         self._cookie: int | None = None
         self._told_no_traffic_manager = False
+        # What could not be read the last time, and why: it is told once.
+        self._unread: dict[str, str] = {}
         self._session: _Session | None = None
         # Held by an update of the law, in the control loop's thread, and by a change of the plan.
         self._turn = Turn()
@@ -199,8 +204,10 @@ class DeviceController:
                 counted = await TrafficManager(session.connection).counted()
                 late = await TrafficManager(session.connection).lateness()
             read = await counters.read()
+            self.tell_unread(_COUNTED)
             return Observed(flows, read, seen, counted.queues, counted.links, late)
-        except ConnectionLost:
+        except ConnectionLost as lost:
+            self._tell_lost(session, _COUNTED, lost)
             return None
         except P4RuntimeError:
             # A switch that has just restarted refuses before the old stream's end is seen.
@@ -224,16 +231,38 @@ class DeviceController:
         if session is None:
             return None
         try:
-            (answer,) = await session.connection.call(
+            answers = await session.connection.call(
                 "reading the upstream channels", METHOD, request(maps)
             )
-        except ConnectionLost:
+            with understanding(session.connection.place):
+                (answer,) = answers
+        except ConnectionLost as lost:
+            self._tell_lost(session, UPSTREAM_CHANNELS, lost)
             return None
         except P4RuntimeError as error:
             if error.code in _NO_CHANNELS or session.connection.lost.done():
                 return None
             raise
         return answer
+
+    def tell_unread(self, what: str, why: str = "") -> None:
+        """Logs that something of the device cannot be read, when the reason is another than before.
+
+        Args:
+            what: What it is.
+            why: The reason; "" where it could be read.
+        """
+        if why and why != self._unread.get(what):
+            _LOG.warning("%s: %s cannot be read: %s", self.plan.name, what, why)
+        self._unread[what] = why
+
+    def _tell_lost(self, session: _Session, what: str, lost: ConnectionLost) -> None:
+        """Tells why something cannot be read, while the stream of its session goes on.
+
+        Where the stream has ended, `run` says so.
+        """
+        if self._session is session and not session.connection.lost.done():
+            self.tell_unread(what, str(lost))
 
     async def _look(self, session: _Session) -> tuple[tuple[ServiceFlow, ...], Observation]:
         """The queues and whose they are, of one plan and of one moment of the law."""

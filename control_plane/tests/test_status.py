@@ -17,10 +17,15 @@ import jsonschema
 import pytest
 from channel_states import answer, state
 
+from docsis_control.device_controller import DeviceController
+from docsis_control.gen.docsis.mac.v1.channel_state_pb2 import ChannelState
+from docsis_control.gen.docsis.mac.v1.channel_state_pb2 import GetResponse as ChannelsAnswer
 from docsis_control.gen.docsis.tm.v1 import traffic_manager_pb2 as tm
 from docsis_control.local_socket import prepare, socket_of
+from docsis_control.mac.channel_state import METHOD
 from docsis_control.metrics.families import families
-from docsis_control.p4rt.errors import P4RuntimeError
+from docsis_control.p4rt.device import P4Device
+from docsis_control.p4rt.errors import P4RuntimeError, understanding
 from docsis_control.queue_managers.document import from_mapping
 from docsis_control.queue_managers.names import Preset, QueueManager
 from docsis_control.queue_managers.presets import PRESETS
@@ -35,6 +40,7 @@ from docsis_control.snmp.objects import (
     tree,
 )
 from docsis_control.snmp.tree import Value
+from docsis_control.state.counters import CounterAccess
 from docsis_control.status import Status, StatusError, fetch, find_controllers, json_schema
 from docsis_control.status.collect import Collector
 from docsis_control.status.health import HealthServer
@@ -418,6 +424,33 @@ async def test_a_status_tells_which_deployment_it_is_of(running: Any) -> None:
         assert (await collector.status()).revision == health.health().revision == 1
 
 
+async def test_why_a_connected_device_is_not_shown_is_logged_once(
+    running: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def logged() -> list[str]:
+        return [record.message for record in caplog.records if "cannot be read" in record.message]
+
+    async def read(_self: Any) -> Any:
+        with understanding("device 1, cm1"):
+            raise KeyError(next(reasons))
+
+    async with running() as system:
+        device = system.controller.devices["cm1"]
+        for _ in range(2):
+            reasons = iter(("one", "one", "another"))
+            with monkeypatch.context() as patched:
+                patched.setattr(CounterAccess, "read", read)
+                for _ in range(3):
+                    assert await device.observe() is None
+            assert await device.observe() is not None
+    one, another = logged()[:2]
+    assert one.startswith("cm1: counters and queues cannot be read: device 1, cm1 answers with")
+    assert "KeyError: 'one'" in one
+    assert "KeyError: 'another'" in another
+    # What was read in between and cannot be read again is told again.
+    assert logged() == [one, another] * 2
+
+
 async def test_shows_a_device_that_went_away(running: Any) -> None:
     async with running() as system:
         collector = Collector(system.controller)
@@ -429,6 +462,60 @@ async def test_shows_a_device_that_went_away(running: Any) -> None:
         assert [device.connected for device in status.devices] == [False, True]
         assert down.counters is not None
         jsonschema.validate(json.loads(encode(status)), json_schema())
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        (b"\xff", "DecodeError"),
+        # A channel without a shape: no frame is 0 ps long.
+        (ChannelsAnswer(channels=[ChannelState(name="us1")]).SerializeToString(), "frame_ps"),
+    ],
+    ids=["no message", "no channel"],
+)
+async def test_channels_that_cannot_be_understood_are_left_out(
+    running: Any,
+    granted: Topology,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    told: bytes,
+    words: str,
+) -> None:
+    async def answered(_self: DeviceController, _maps: int) -> bytes:
+        return told
+
+    async with running(of=granted) as system:
+        monkeypatch.setattr(DeviceController, "upstream_channels", answered)
+        collector = Collector(system.controller)
+        for _ in range(2):
+            status = await collector.status()
+            assert status.upstream_channels == ()
+            assert all(device.connected for device in status.devices)
+            assert all(modem.service_flows[0].counters for modem in status.modems)
+    (line,) = [record.message for record in caplog.records if "cannot be read" in record.message]
+    assert line.startswith("cm1: upstream channels cannot be read: cm1 answers with something else")
+    assert words in line
+
+
+async def test_two_answers_about_channels_are_none(
+    running: Any,
+    granted: Topology,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    call = P4Device.call
+
+    async def twice(self: P4Device, doing: str, method: str, *more: Any) -> list[bytes]:
+        answers = await call(self, doing, method, *more)
+        return 2 * answers if method == METHOD else answers
+
+    async with running(of=granted) as system:
+        system.modem.channels = answer(state("us1"))
+        device = system.controller.devices["cm1"]
+        assert await device.upstream_channels(1) is not None
+        monkeypatch.setattr(P4Device, "call", twice)
+        assert await device.upstream_channels(1) is None
+    assert "cm1: upstream channels cannot be read: device 1 at " in caplog.text
 
 
 async def test_looking_leaves_the_law_alone(running: Any, until: Any) -> None:

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from docsis_control.controller import Controller
-from docsis_control.device_controller import DeviceController, Observed
+from docsis_control.device_controller import UPSTREAM_CHANNELS, DeviceController, Observed
 from docsis_control.law.docsis_pie import Status as AqmStatus
 from docsis_control.local_socket import own_pid
 from docsis_control.mac.channel_state import channels_from
+from docsis_control.p4rt.errors import ConnectionLost, understanding
 from docsis_control.plan import Deployment, DevicePlan, Role
 from docsis_control.priority import paced
 from docsis_control.queue_managers.presets import name_of
@@ -33,6 +34,8 @@ _MAPS: Final = 8
 come."""
 
 _Seen = Observed | None
+_Answers = Sequence[tuple[DeviceController, bytes]]
+"""What each device's switch says of its upstream channels."""
 _NOTHING: Final = Count(0, 0)
 """Count of a classifier that no packet can meet, which has no entries."""
 
@@ -60,21 +63,22 @@ class Collector:
         # Beside the control loop, which cannot wait for hundreds of service flows.
         return await asyncio.to_thread(self._status, deployment, revision, seen, channels)
 
-    async def _channels(self, deployment: Deployment) -> list[bytes]:
+    async def _channels(self, deployment: Deployment) -> _Answers:
         """Asks the switches for the states of their upstream channels."""
         if not deployment.topology.upstream_channels:
             return []
         devices = self._controller.devices.values()
         modems = [device for device in devices if device.plan.role is Role.CABLE_MODEM]
         answers = await asyncio.gather(*(device.upstream_channels(_MAPS) for device in modems))
-        return [answer for answer in answers if answer is not None]
+        found = zip(modems, answers, strict=True)
+        return [(device, answer) for device, answer in found if answer is not None]
 
     def _status(
         self,
         deployment: Deployment,
         revision: int,
         seen: Mapping[str, _Seen],
-        channels: Sequence[bytes],
+        channels: _Answers,
     ) -> model.Status:
         known = self._directory
         if known is None or known.deployment is not deployment:
@@ -119,10 +123,21 @@ class Collector:
         )
 
 
-def _upstream_channels(answers: Iterable[bytes], known: Directory) -> tuple[UpstreamChannel, ...]:
-    """Returns the channels by number; switches in one process all tell of the same channels."""
-    names = known.flow_name
-    channels = {one.name: one for answer in answers for one in channels_from(answer, names)}
+def _upstream_channels(answers: _Answers, known: Directory) -> tuple[UpstreamChannel, ...]:
+    """Returns the channels by number; switches in one process all tell of the same channels.
+
+    Those of a switch whose answer cannot be understood are left out, and its device tells why.
+    """
+    channels: dict[str, UpstreamChannel] = {}
+    for device, answer in answers:
+        try:
+            with understanding(device.plan.name):
+                told = channels_from(answer, known.flow_name)
+        except ConnectionLost as error:
+            device.tell_unread(UPSTREAM_CHANNELS, str(error))
+            continue
+        device.tell_unread(UPSTREAM_CHANNELS)
+        channels |= {one.name: one for one in told}
     return tuple(sorted(channels.values(), key=lambda channel: channel.number))
 
 
