@@ -18,6 +18,7 @@ from docsis_control.dynamic.messages import LARGEST
 from docsis_control.dynamic.server import serving_changes
 from docsis_control.local_socket import Service, socket_of
 from docsis_control.p4rt.connection import Connection
+from docsis_control.p4rt.device import P4Device
 from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError
 from docsis_control.plan import Role
 from docsis_control.queue_managers.document import changed, from_mapping
@@ -38,6 +39,7 @@ ADD = Change(
 )
 SELECT = Change(Action.ADD, RULE, values={"service_flow_reference": 9, "rule_priority": 7})
 MODEM = "cm1"
+UNIMPLEMENTED = grpc.StatusCode.UNIMPLEMENTED
 
 
 def queues(switch: Any) -> dict[int, Any]:
@@ -153,6 +155,36 @@ async def test_a_refusal_leaves_everything(running: Any, refuses: str, is_atomic
         system.modem.refuses = None
         await system.controller.change(MODEM, [slower, ADD, SELECT])
         assert queues(system.modem)[1].max_sustained_rate == 10_000_000
+
+
+@pytest.mark.parametrize(
+    ("error", "is_applied"),
+    [
+        (P4RuntimeError("the batch failed", grpc.StatusCode.UNKNOWN, [UNIMPLEMENTED]), True),
+        (P4RuntimeError("not because it is UNIMPLEMENTED", grpc.StatusCode.INTERNAL), False),
+    ],
+    ids=["lacks it", "refuses"],
+)
+async def test_only_a_target_without_atomic_batches_gets_one_update_at_a_time(
+    running: Any, monkeypatch: pytest.MonkeyPatch, error: P4RuntimeError, is_applied: bool
+) -> None:
+    write = P4Device.write
+
+    async def without_atomic(self: P4Device, *args: Any, atomic: bool = False) -> None:
+        if atomic:
+            raise error
+        await write(self, *args)
+
+    async with running() as system:
+        before = everything(system)
+        monkeypatch.setattr(P4Device, "write", without_atomic)
+        if is_applied:
+            await system.controller.change(MODEM, [ADD, SELECT])
+            assert len(entries(system.modem, CLASSIFIER)) > 0
+        else:
+            with pytest.raises(NotApplied, match=f"{error}; it has what it had before"):
+                await system.controller.change(MODEM, [ADD, SELECT])
+            assert everything(system) == before
 
 
 async def test_the_other_device_s_refusal_leaves_everything(running: Any) -> None:

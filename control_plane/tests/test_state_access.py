@@ -4,6 +4,7 @@
 from dataclasses import replace
 from typing import Any, cast
 
+import grpc
 import numpy as np
 import pytest
 from finsy.proto import p4r
@@ -30,8 +31,10 @@ from docsis_control.queue_managers.managers.pie_002 import Pie002
 from docsis_control.state.access import BucketState, needs
 from docsis_control.state.control_header import Operation
 from docsis_control.state.packets import PacketAccess
+from docsis_control.state.probe import probe_state_access
 from docsis_control.state.registers import RegisterAccess, RegisterTicks
 
+UNIMPLEMENTED = grpc.StatusCode.UNIMPLEMENTED
 ALWAYS = {
     "sf_enqueued_bytes",
     "sf_dequeued_bytes",
@@ -101,6 +104,16 @@ class Registers:
         if self.fails:
             raise ConnectionError
         self.values |= self.given
+
+
+class Refusing:
+    """A connection that refuses every register."""
+
+    def __init__(self, error: P4RuntimeError) -> None:
+        self._error = error
+
+    async def read(self, entities: Any) -> Any:
+        raise self._error
 
 
 class Clock:
@@ -434,6 +447,27 @@ def test_whatever_is_answered_is_a_reading_or_a_lost_connection(answers: list[by
     state = RegisterAccess(any_device, pipeline, clock, [flow(4, DocsisPie())])
     with pytest.raises(ConnectionLost):
         state.readings(answers, 1)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        P4RuntimeError("the Read failed", UNIMPLEMENTED),
+        P4RuntimeError("the batch failed", grpc.StatusCode.UNKNOWN, [UNIMPLEMENTED]),
+    ],
+    ids=["the call", "a part"],
+)
+async def test_a_target_without_registers_is_reached_by_packets(error: P4RuntimeError) -> None:
+    refusing, other = cast(Any, Refusing(error)), cast(Any, None)
+    found = await probe_state_access(refusing, load_pipeline("cm"), other, other, [])
+    assert isinstance(found, PacketAccess)
+
+
+async def test_a_refusal_is_no_lack_of_registers_whatever_its_words() -> None:
+    error = P4RuntimeError("not because it is UNIMPLEMENTED", grpc.StatusCode.INTERNAL)
+    refusing, other = cast(Any, Refusing(error)), cast(Any, None)
+    with pytest.raises(P4RuntimeError, match="not because"):
+        await probe_state_access(refusing, load_pipeline("cm"), other, other, [])
 
 
 async def test_by_packets_there_may_be_no_service_flow() -> None:

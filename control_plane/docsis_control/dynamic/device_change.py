@@ -41,9 +41,6 @@ from docsis_control.tm.client import (
     without_flow_queues,
 )
 
-_UNIMPLEMENTED: Final = "UNIMPLEMENTED"
-
-
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -331,7 +328,7 @@ class DeviceChange:
         try:
             await self._device.write(updates, names, atomic=True)
         except P4RuntimeError as error:
-            if _UNIMPLEMENTED not in str(error):
+            if not error.unimplemented:
                 raise
             await self._write_one_by_one(every)
 

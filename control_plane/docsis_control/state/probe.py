@@ -3,8 +3,6 @@
 
 from collections.abc import Sequence
 
-import grpc
-
 from docsis_control.p4rt.entities import register_entity
 from docsis_control.p4rt.errors import P4RuntimeError
 from docsis_control.p4rt.pipeline import Pipeline
@@ -32,8 +30,7 @@ async def probe_state_access(
     try:
         await connection.read([register_entity(pipeline, "controller_heartbeat", 0)])
     except P4RuntimeError as error:
-        # A failed batch's status is UNKNOWN, with the reason in its details.
-        if error.code is not grpc.StatusCode.UNIMPLEMENTED and "UNIMPLEMENTED" not in str(error):
+        if not error.unimplemented:
             raise
         return PacketAccess(control, clock, service_flows)
     return RegisterAccess(connection, pipeline, clock, service_flows)
