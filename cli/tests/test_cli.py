@@ -14,7 +14,7 @@ from command_line import Start, called, docsis_p4, started
 import docsis_cli
 from docsis_cli import app as program
 from docsis_cli.interruptible import Interruptible
-from docsis_testbed.paths import TOPOLOGIES
+from docsis_testbed.paths import RESULTS, TOPOLOGIES
 
 RESIDENTIAL = """
 name: bad
@@ -26,6 +26,16 @@ hosts:
 servers:
   - {name: server1, ip: 10.0.0.101/24, mac: "02:00:00:00:02:01", round_trip_time: 20 ms}
 """
+
+
+class Refused:
+    """A program that may not open a file."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self) -> None:
+        raise PermissionError(13, "Permission denied", self.name)
 
 
 @pytest.mark.parametrize(
@@ -93,6 +103,40 @@ def test_an_error_of_the_system_about_no_file_keeps_its_traceback(
     monkeypatch.setattr(docsis_cli, "app", fails)
     with pytest.raises(OSError, match="Input/output error"):
         docsis_p4("list")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (("schema", "/named/x"), "/named/x/y"),
+        (("schema", "/named/x/y"), "/named/x"),
+        (("schema", "--folder=/named/x"), "/named/x"),
+        (("config", "-o/named/x"), "/named/x"),
+        (("schema", "x"), "x"),
+        (("report", "loop"), "loop"),
+        (("list",), str(RESULTS / "x")),
+        (("list",), "folder/x"),
+    ],
+)
+def test_a_file_of_the_user_is_told(
+    arguments: tuple[str, ...], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("loop").symlink_to("loop")
+    monkeypatch.setattr(docsis_cli, "app", Refused(name))
+    result = docsis_p4(*arguments)
+    assert result.returncode == 1
+    assert result.stderr.startswith(f"docsis-p4: {name}: Permission denied; look at what is there")
+
+
+@pytest.mark.parametrize("name", ["ip", "/usr/lib/x", "/named/z"])
+def test_a_program_or_a_file_of_nobody_keeps_its_traceback(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(docsis_cli, "app", Refused(name))
+    with pytest.raises(PermissionError):
+        docsis_p4("compare", "/named/x", ".")
 
 
 def test_an_interrupt_is_said(capfd: pytest.CaptureFixture[str]) -> None:
