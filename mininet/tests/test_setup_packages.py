@@ -13,6 +13,7 @@ import pytest
 from docsis_testbed.paths import ROOT
 
 SCRIPT = ROOT / "mininet" / "setup" / "debian-packages.sh"
+ENV = "/usr/bin/env"
 
 
 @pytest.fixture
@@ -106,8 +107,10 @@ def installed(programs: Path, apt_get: str) -> tuple[int, list[str], str]:
     """Runs set-up with an apt-get; returns the exit status, the calls, and the error output."""
     (programs / "calls").unlink(missing_ok=True)
     write(programs / "apt-get", f'echo "$*" >>{programs}/calls\n{apt_get}')
+    # Tests that were started in the background ignore SIGINT, and a shell cannot trap what was
+    # ignored when it began.
     ended = subprocess.run(
-        ["/bin/sh", SCRIPT, sys.executable, "build"],
+        [ENV, "--default-signal=INT", "/bin/sh", SCRIPT, sys.executable, "build"],
         env={"PATH": str(programs), "POLICY_RC_D": str(programs / "policy")},
         capture_output=True,
         text=True,
