@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from itertools import combinations
 from typing import Any, ClassVar
 
-from docsis_ptf import load_test, shaping_test, sharing_test
+from docsis_ptf import load_test, sharing_test
 from docsis_ptf.buckets import worst_lack
 from docsis_ptf.docsis_test import MAX_FRAME
 from docsis_ptf.sharing_test import Load
@@ -276,40 +276,54 @@ class RefilledBurst(load_test.LoadTest):
             self.assert_no_later(took_ns, needed_ns, measured.timing)
 
 
-class TokensAgree(shaping_test.ShapingTest):
-    """P4's msr_tokens is within one packet of the traffic manager's state, idle and under load."""
+class TokensAgree(load_test.LoadTest):
+    """P4's msr_tokens is within one packet of the traffic manager's state, idle and under load.
+
+    Where the switch is late, what was due meanwhile leaves at once, and may do so between the two
+    readings: that much more they may differ by.
+    """
 
     def cases(self) -> Iterable[dict[str, Any]]:
         return [{"length": 64}, {"length": 1500}]
 
     def doRunTest(self, length: int) -> None:
-        rate, burst = 4_000_000, 50_000
+        rate, peak, burst = 4_000_000, 8_000_000, 50_000
         index = self.shaped_flow(
             max_sustained_rate=rate,
             max_burst=burst,
-            peak_rate=8_000_000,
+            peak_rate=peak,
             initial_tokens=burst,
             buffer_size=10_000_000,
         )
-        self.assert_agree(index, rate, burst, "before any frame")
+        found: list[tuple[float, str]] = []
+
+        def compare(when: str) -> None:
+            found.append((self.difference(index, rate, burst), when))
+
         count = (burst + rate // 8) // length
         stream = self.upstream(length)
-        with self.recording(stream, count) as (capture, injector):
-            for first in range(0, count, self.params.batch):
-                injector.send(stream.frames(min(self.params.batch, count - first), first))
-                self.assert_agree(index, rate, burst, f"after {first} frames")
-            while capture.count() < count:
-                before = capture.count()
-                self.assert_agree(index, rate, burst, f"{before} frames sent")
-                self.await_count(capture, min(before + 20, count))
-            self.assertEqual(capture.count(), count)
-        self.assert_agree(index, rate, burst, "after the last frame")
+        with self.timed() as timed:
+            compare("before any frame")
+            with self.recording(stream, count) as (capture, injector):
+                for first in range(0, count, self.params.batch):
+                    injector.send(stream.frames(min(self.params.batch, count - first), first))
+                    compare(f"after {first} frames")
+                while capture.count() < count:
+                    before = capture.count()
+                    compare(f"{before} frames sent")
+                    self.await_count(capture, min(before + 20, count))
+                self.assertEqual(capture.count(), count)
+            compare("after the last frame")
+        (timing,) = timed
+        difference, when = max(found)
+        most = MAX_FRAME + peak * timing.longer_ns / 8e9
+        self.assertLessEqual(difference, most, f"bytes of difference {when}; {timing}")
 
     def await_count(self, capture: Capture, count: int) -> None:
         self.poll(f"{count} frames", lambda: capture.count() >= count)
 
-    def assert_agree(self, index: int, rate: int, burst: int, when: str) -> None:
-        """Brings the pipeline's tokens to the traffic manager's moment and compares."""
+    def difference(self, index: int, rate: int, burst: int) -> float:
+        """Brings the pipeline's tokens to the traffic manager's moment; bytes between the two."""
         state = self.client.state(index)
         states = self.client.shaper.states()
         now_ns, queue = states.now_ns, states.queues[self.rf, index]
@@ -322,5 +336,4 @@ class TokensAgree(shaping_test.ShapingTest):
         least = min(depth, state.msr_tokens + earned) - left * TOKENS_PER_BYTE
         most = min(depth, state.msr_tokens + earned - left * TOKENS_PER_BYTE)
         tokens = int(queue.sustained_tokens)
-        difference = max(least - tokens, tokens - most) / TOKENS_PER_BYTE
-        self.assertLessEqual(difference, MAX_FRAME, f"bytes of difference {when}")
+        return max(least - tokens, tokens - most) / TOKENS_PER_BYTE
