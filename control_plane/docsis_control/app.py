@@ -16,10 +16,12 @@ from typing import Final
 from docsis_control.config import ConfigError
 from docsis_control.config.models import KeyedError
 from docsis_control.controller import Controller
+from docsis_control.digits import LAST_TCP_PORT, decimal
 from docsis_control.dynamic.server import serving_changes
 from docsis_control.http2.calls import unix_path
 from docsis_control.local_socket import default_folder
 from docsis_control.options import Options
+from docsis_control.p4rt.device import LAST_ELECTION_ID
 from docsis_control.p4rt.errors import ConnectionLost, P4RuntimeError
 from docsis_control.p4rt.pipeline import BUILD_FOLDER, PipelineError
 from docsis_control.plan import Deployment
@@ -36,9 +38,6 @@ from docsis_control.status.shared import SharedStatus
 from docsis_control.topology import load_topology
 
 _LOG: Final = logging.getLogger(__name__)
-
-_LAST_ELECTION_ID: Final = (1 << 128) - 1
-"""0 is none (P4Runtime 16.2.1)."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ def _switch_address(text: str) -> tuple[str, str]:
 def _address(text: str) -> tuple[str, str]:
     name, equals, address = text.partition("=")
     host, colon, port = address.rpartition(":")
-    if not (equals and name and colon and host and port.isascii() and port.isdigit()):
+    if not (equals and name and colon and host and decimal(port, LAST_TCP_PORT)):
         raise argparse.ArgumentTypeError(
             f'"{text}" is not NAME=HOST:PORT, as in cm1=127.0.0.1:50051'
         )
@@ -72,17 +71,16 @@ def _address(text: str) -> tuple[str, str]:
 
 
 def _port(text: str) -> int:
-    if text.isascii() and text.isdigit() and 1 <= int(text) <= 65535:
-        return int(text)
+    if port := decimal(text, LAST_TCP_PORT):
+        return port
     raise argparse.ArgumentTypeError(f'"{text}" is not a TCP port; give 1 to 65535')
 
 
 def _election_id(text: str) -> int:
-    # Python turns no more than some thousand digits into a number.
-    if text.isascii() and text.isdigit() and len(text) < 40 and 1 <= int(text) <= _LAST_ELECTION_ID:
-        return int(text)
+    if election_id := decimal(text, LAST_ELECTION_ID):
+        return election_id
     raise argparse.ArgumentTypeError(
-        f'"{text}" is not a P4Runtime election id; give 1 to {_LAST_ELECTION_ID} (2^128 - 1)'
+        f'"{text}" is not a P4Runtime election id; give 1 to {LAST_ELECTION_ID} (2^128 - 1)'
     )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from docsis_control.digits import LAST_TCP_PORT, decimal
 from docsis_control.local_socket import default_folder
 from docsis_live.actions import Actor
 from docsis_live.guard import LOOPBACK, Guard
@@ -78,8 +79,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _port(text: str) -> int:
-    if text.isascii() and text.isdigit() and int(text) <= 65535:
-        return int(text)
+    # 0 lets the system choose.
+    if (port := decimal(text, LAST_TCP_PORT)) is not None:
+        return port
     raise argparse.ArgumentTypeError(f'"{text}" is not a TCP port; give 0 to 65535')
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 import grpc
 from tornado.web import HTTPError, RequestHandler
 
+from docsis_control.digits import decimal
 from docsis_control.queue_managers.names import Preset
 from docsis_live import actions
 from docsis_live.drops import SECONDS, Catch, Drops
@@ -33,14 +34,8 @@ HEADERS: Final = {
 }
 
 
-_MOST_DIGITS: Final = 15
-"""Of a number in a request; Python refuses to read one of thousands."""
-
-
-def _number(text: str) -> int | None:
-    """A number of a request; None where the text is none."""
-    fits = text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
-    return int(text) if fits else None
+_LAST_NUMBER: Final = 10**15 - 1
+"""The greatest row of a history, or packet, that a page asks for."""
 
 
 class Shared:
@@ -138,7 +133,7 @@ class HistoryPage(Handler):
         if rows is None and hub.system is not None and modem in hub.system.modems:
             # Nobody has looked at it yet.
             rows = Rows()
-        since = _number(self.get_query_argument("since", "0"))
+        since = decimal(self.get_query_argument("since", "0"), _LAST_NUMBER)
         if rows is None or since is None:
             self.refuse(404, "There is no history of a modem of that name from that row on.")
             return
@@ -151,8 +146,8 @@ class TracePage(Handler):
     """The trace of a packet that was dropped."""
 
     def get(self) -> None:
-        number = _number(self.get_query_argument("id", ""))
-        drop = None if number is None else self.shared.drops.get(number)
+        packet = decimal(self.get_query_argument("id", ""), _LAST_NUMBER)
+        drop = None if packet is None else self.shared.drops.get(packet)
         if drop is None:
             self.refuse(404, "This packet is not kept any more.")
             return

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from docsis_control.digits import LAST_TCP_PORT, decimal
+from docsis_control.p4rt.device import LAST_ELECTION_ID
 from docsis_ptf import switches
 from docsis_ptf.params import TestParams
 from docsis_ptf.shapers import BMV2, DEFAULT
 
 _DEFAULTS = TestParams()
-_LAST_ELECTION_ID: Final = (1 << 128) - 1
-_LAST_TCP_PORT: Final = (1 << 16) - 1
 _LAST_SWITCH_PORT: Final = (1 << 32) - 1
 """P4Runtime's ports are numbers of 32 bits, however few of them a switch uses."""
 
@@ -62,7 +62,7 @@ class Options:
             params = switches.params_for(self.target)
         else:
             host, _, port = self.target.rpartition(":")
-            if not host or not _is_tcp_port(port):
+            if not host or not decimal(port, LAST_TCP_PORT):
                 raise ValueError(f"target {self.target!r}: neither embedded, bmv2 nor HOST:PORT")
             if ":" in host and not (host.startswith("[") and host.endswith("]")):
                 raise ValueError(
@@ -84,24 +84,12 @@ class Options:
         return TestParams.parse({**vars(params), **values})
 
 
-def _number(text: str, last: int) -> int | None:
-    """A number in decimal digits up to `last`, or None for any other text."""
-    # Python turns no more than some thousand digits into a number.
-    if not (text.isascii() and text.isdecimal() and len(text) <= len(str(last))):
-        return None
-    return number if (number := int(text)) <= last else None
-
-
-def _is_tcp_port(text: str) -> bool:
-    return bool(_number(text, _LAST_TCP_PORT))
-
-
 def _port(text: str) -> tuple[int, str]:
     digits, _, interface = text.partition("=")
-    number = _number(digits, _LAST_SWITCH_PORT)
-    if number is None or not interface:
+    port = decimal(digits, _LAST_SWITCH_PORT)
+    if port is None or not interface:
         raise ValueError(f"--port {text!r}: a port is NUMBER=INTERFACE, such as 1=veth1")
-    return number, interface
+    return port, interface
 
 
 def parser() -> argparse.ArgumentParser:
@@ -133,10 +121,10 @@ def options(arguments: argparse.Namespace) -> Options:
         raise ValueError(
             f"--timeout {arguments.timeout:g}: it has to be a number of seconds above 0"
         )
-    if not 1 <= arguments.election_id <= _LAST_ELECTION_ID:
+    if not 1 <= arguments.election_id <= LAST_ELECTION_ID:
         raise ValueError(
             f"--election-id {arguments.election_id}: P4Runtime has election ids from 1 to"
-            f" {_LAST_ELECTION_ID} (2^128 - 1)"
+            f" {LAST_ELECTION_ID} (2^128 - 1)"
         )
     return Options(
         target=arguments.target,

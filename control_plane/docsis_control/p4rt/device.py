@@ -24,6 +24,9 @@ T = TypeVar("T")
 RPC_TIMEOUT: Final = 5.0
 """Seconds; for calls outside the control loop."""
 
+LAST_ELECTION_ID: Final = (1 << 128) - 1
+"""The first is 1; 0 is none (P4Runtime 16.2.1)."""
+
 WRITE: Final = "/p4.v1.P4Runtime/Write"
 READ: Final = "/p4.v1.P4Runtime/Read"
 _SET_CONFIG: Final = "/p4.v1.P4Runtime/SetForwardingPipelineConfig"
