@@ -127,7 +127,7 @@ TIER_ERRORS = {
     "not YAML": ("name: gold", "name: [gold", 2, "", "is not YAML"),
     "not what its tag says": ("name: gold", "name: !!int gold", 0, "", "a value that is no YAML"),
     "a number without end": ("name: gold", f"name: {'9' * 6000}", 0, "", "a value that is no YAML"),
-    "deep": ("name: gold", f"name: {'[' * 500}", 0, "", "nested too deep"),
+    "deep": ("name: gold", f"name: {'[' * 30_000}", 1, "", "more than 50 brackets are open here"),
     "half a character": ("name: gold", 'name: "\\ud800"', 1, "name", "has half of a character"),
     "half a character as a key": ("name: gold", '"\\ud800": gold', 1, "",
                                   "has half of a character"),
@@ -135,7 +135,8 @@ TIER_ERRORS = {
     "in itself": ("name: gold", "name: &a [*a, *a]", 1, "name", "must be a text"),
     "a bomb": ("name: gold\n", "".join(f"x{i}: &a{i} [{f'*a{i - 1}, ' * 9 if i else 'x'}]\n"
                                        for i in range(9)), 0, "", "has more than 300,000 values"),
-    "too deep": ("name: gold", f"name: {'[' * 60}{']' * 60}", 1, "name", "more than 50 levels"),
+    "too deep": ("name: gold", "name:" + "".join(f"\n{' ' * n}a:" for n in range(1, 61)), 1, "name",
+                 "more than 50 levels"),
 }  # fmt: skip
 
 

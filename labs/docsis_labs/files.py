@@ -13,11 +13,6 @@ from docsis_labs.errors import SubmissionError
 LONGEST: Final = 64 << 10
 """Bytes of a student's file."""
 
-_DEEPEST: Final = 200
-"""Brackets that may be open at a time in YAML. The parser's time grows with the square of that, and
-no configuration comes near it. Brackets in comments and texts count, too, closing ones as well: who
-deceives this bound spends their own time limit, and the parser refuses what is nested too deep."""
-
 
 def check_folder(folder: Path) -> None:
     """Looks whether there is a folder.
@@ -82,28 +77,3 @@ def read_text(folder: Path, name: str) -> str:
     if "\0" in text:
         raise SubmissionError("not-text", f"{name} is not text in UTF-8: save it as that.")
     return text
-
-
-def check_nesting(name: str, text: str) -> None:
-    """Looks whether YAML can be parsed in a moment.
-
-    Args:
-        name: Name of the file, for messages.
-        text: What is in it.
-
-    Raises:
-        SubmissionError: It cannot: too many brackets are open at a time.
-    """
-    depth = 0
-    for number, line in enumerate(text.split("\n"), 1):
-        for character in line:
-            if character in "[{":
-                depth += 1
-                if depth > _DEEPEST:
-                    raise SubmissionError(
-                        "not-yaml",
-                        f"{name}, line {number}: more than {_DEEPEST} brackets are open here: "
-                        "close each list and mapping where it ends.",
-                    )
-            elif character in "]}":
-                depth = max(depth - 1, 0)

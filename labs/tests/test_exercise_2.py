@@ -36,13 +36,11 @@ def test_it_misses(right: str, wrong: str, criterion: str, packet: str, tmp_path
 
 
 @pytest.mark.parametrize("text", ["[" * 30_000, "a: " + "{a: " * 10_000])
-def test_nesting_that_takes_the_parser_long_does_not_reach_it(text: str, tmp_path: Path) -> None:
+def test_nesting_that_would_take_the_parser_long_is_refused_at_once(
+    text: str, tmp_path: Path
+) -> None:
     (tmp_path / "modem.yaml").write_text(text)
     result = judge(exercise(2), tmp_path)
     assert not result.by_hand
     assert result.points == 0
-    assert (result.criteria[0].mistake, result.criteria[0].text) == (
-        "not-yaml",
-        "modem.yaml, line 1: more than 200 brackets are open here: close each list and mapping "
-        "where it ends.",
-    )
+    assert "line 1: is not YAML: more than 50 brackets are open here" in result.criteria[0].text

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Final, TypeVar, get_args
+from typing import Any, Final, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -14,6 +14,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.constructor import DuplicateKeyError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.scanner import RoundTripScanner, ScannerError
 
 from docsis_control.config.errors import ConfigError, Problem
 from docsis_control.config.models import KeyedError, Model
@@ -31,6 +32,16 @@ _M = TypeVar("_M", bound=BaseModel)
 
 Location = tuple[int | str, ...]
 """Keys and list indices from the root of a document down to a value."""
+
+
+class _Scanner(RoundTripScanner):
+    """Refuses brackets that are nested too deep: ruamel's time grows with the square of them."""
+
+    def fetch_flow_collection_start(self, TokenClass: Any, to_push: str) -> None:
+        if len(self.flow_context) >= _DEEPEST:
+            words = f"more than {_DEEPEST} brackets are open here"
+            raise ScannerError(None, None, words, self.reader.get_mark())
+        super().fetch_flow_collection_start(TokenClass, to_push)
 
 
 @dataclass(frozen=True)
@@ -117,7 +128,9 @@ def parse(text: str, file: Path) -> Document:
         ConfigError: Not a YAML mapping.
     """
     try:
-        root = YAML(typ="rt").load(text)
+        yaml = YAML(typ="rt")
+        yaml.Scanner = _Scanner
+        root = yaml.load(text)
     except DuplicateKeyError as error:
         mark = error.problem_mark
         line = mark.line + 1 if mark else 0
