@@ -7,11 +7,8 @@ and the P4 build answer at once.
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
@@ -37,8 +34,6 @@ from docsis_cli import (
 from docsis_cli import list as listing
 from docsis_cli.interruptible import Interruptible
 from docsis_testbed.errors import TestbedError
-from docsis_testbed.paths import RESULTS
-from docsis_testbed.readable import readable
 from docsis_testbed.terminal import terminal
 
 app = typer.Typer(
@@ -115,52 +110,7 @@ def main() -> None:
     try:
         app()
     except TestbedError as error:
-        _fail(str(error), error.exit_status)
-    except OSError as error:
-        # Without a name it is no file, and with another one it may well be a defect of ours.
-        if not isinstance(error.filename, str | bytes):
-            raise
-        name = os.fsdecode(error.filename)
-        if not _of_the_user(name):
-            raise
-        _fail(
-            f"{readable(name)}: {error.strerror}; look at what is there and "
-            "whom it belongs to, or name another file or folder",
-            TestbedError.exit_status,
+        terminal(stderr=True).print(
+            f"docsis-p4: {error}", style="bold red", highlight=False, soft_wrap=True
         )
-
-
-def _of_the_user(name: str) -> bool:
-    """Whether a file is one that the user named, or is among the results or in the current folder.
-
-    A folder above a file that the user named counts, too: it may be what cannot be made.
-    """
-    path = _real(name)
-    places = [_real(place) for place in (*_named(sys.argv[1:]), str(RESULTS), os.curdir)]
-    if any(place.is_relative_to(path) for place in places):
-        return True
-    # A bare name that nobody gave is that of a program that is not on PATH.
-    bare = os.path.basename(name) == name
-    return not bare and any(path.is_relative_to(place) for place in places)
-
-
-def _named(words: Sequence[str]) -> Iterator[str]:
-    """What may be names of files: words, and values in the same word as their option."""
-    for word in words:
-        value = word.partition("=")[2] if word.startswith("--") else word[2:]
-        if not word.startswith("-"):
-            yield word
-        elif value:
-            yield value
-
-
-def _real(name: str) -> Path:
-    # Path.resolve raises where symbolic links lead to each other.
-    return Path(os.path.realpath(name))
-
-
-def _fail(words: str, status: int) -> NoReturn:
-    terminal(stderr=True).print(
-        f"docsis-p4: {words}", style="bold red", highlight=False, soft_wrap=True
-    )
-    sys.exit(status)
+        sys.exit(error.exit_status)

@@ -112,6 +112,12 @@ def run(
             exercise.run(RunContext(exercise, submission, here, _CONSOLE, mininet))
         except SubmissionError as error:
             raise TestbedError(error.missed.hint) from None
+        except FileExistsError as error:
+            raise TestbedError(f"{error.filename}: is no folder; move it away") from None
+        except PermissionError as error:
+            raise TestbedError(
+                f"{error.filename}: cannot be written ({error.strerror}); look at whose it is"
+            ) from None
         finally:
             # With sudo, `make clean` and the next run without it need what is in there.
             give_back(here / "run")

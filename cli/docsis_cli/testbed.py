@@ -539,6 +539,7 @@ def schema(
     from docsis_experiments.experiment import schema as scenarios
     from docsis_experiments.populations import schema as populations
     from docsis_experiments.reports import document
+    from docsis_experiments.runs.files import write_atomically
     from docsis_experiments.sweeps import schema as sweeps
     from docsis_testbed import command_files
 
@@ -566,10 +567,10 @@ def schema(
     if folder is None:
         typer.echo(json.dumps(schemas, indent=2))
         return
-    folder.mkdir(parents=True, exist_ok=True)
     for name, content in schemas.items():
-        (folder / f"{name}.schema.json").write_text(json.dumps(content, indent=2) + "\n")
-        typer.echo(folder / f"{name}.schema.json")
+        path = folder / f"{name}.schema.json"
+        write_atomically(path, (json.dumps(content, indent=2) + "\n").encode())
+        typer.echo(path)
 
 
 def controller(context: typer.Context) -> None:

@@ -82,6 +82,11 @@ def write(folder: Path) -> Path:
         raise TestbedError(
             f"{error.filename}: is missing; give the folder of a finished run under results/"
         ) from None
+    except OSError as error:
+        raise TestbedError(
+            f"{error.filename}: cannot be read ({error.strerror}); give the folder of a finished "
+            "run under results/"
+        ) from None
     except json.JSONDecodeError as error:
         raise TestbedError(f"{folder}: summary.json or details.json is broken: {error}") from None
     document.validate(summary)
