@@ -26,7 +26,7 @@ class Controller:
 
     Attributes:
         deployment: The deployment now. It is never changed in place: another one is another object.
-        revision: How often it has been another one.
+        revision: How many times the deployment has changed.
         devices: The devices, by name.
         records: Records of the control loops, by device name.
         ready: Set when every device has been provisioned once.
@@ -69,7 +69,7 @@ class Controller:
 
     @property
     def deployment(self) -> Deployment:
-        """See above."""
+        """The deployment now."""
         return self._deployment
 
     @deployment.setter

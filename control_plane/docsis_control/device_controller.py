@@ -121,7 +121,7 @@ class DeviceController:
         # The mark that the device's pipeline got when everything was pushed.
         self._cookie: int | None = None
         self._told_no_traffic_manager = False
-        # What could not be read the last time, and why: it is told once.
+        # Why something could not be read the last time, so that the log does not repeat it.
         self._unread: dict[str, str] = {}
         self._session: _Session | None = None
         # Held by an update of the law, in the control loop's thread, and by a change of the plan.
@@ -246,7 +246,7 @@ class DeviceController:
         return answer
 
     def tell_unread(self, what: str, why: str = "") -> None:
-        """Logs that something of the device cannot be read, when the reason is another than before.
+        """Logs why something of the device cannot be read, unless the last reason was the same.
 
         Args:
             what: What it is.

@@ -90,7 +90,7 @@ class Sampler:
         self._refresh = False
         self._number = 0
         self._sight: _Sight | None = None
-        # Of the controller, whatever is changed meanwhile.
+        # It belongs to a controller, so it outlives the sights that changes of the plan begin.
         self._judge = Judge()
         self._failure = ""
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)

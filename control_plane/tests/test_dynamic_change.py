@@ -172,7 +172,7 @@ def test_whatever_is_asked_is_done_or_refused_in_a_sentence(changes: list[Change
         key = words = "done"
     assert key
     assert words
-    # What breaks a rule is refused when the service is made of it.
+    # A configuration that breaks another rule is refused later, when it is provisioned.
     if not check(after):
         assert from_yaml(to_yaml(after), HOME) == after
 

@@ -114,7 +114,7 @@ class ControlHeader:
         values: Mapping[str, int] | None = None,
         seconds: float = RPC_TIMEOUT,
     ) -> Reply:
-        """The same for any operation, with whatever the switch replies.
+        """Sends a request of any operation; returns what the switch replies, also a refusal.
 
         Raises:
             ConnectionLost: No reply in time, or the connection ended.

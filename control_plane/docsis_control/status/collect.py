@@ -35,7 +35,7 @@ come."""
 
 _Seen = Observed | None
 _Answers = Sequence[tuple[DeviceController, bytes]]
-"""What each device's switch says of its upstream channels."""
+"""Devices, each with its switch's answer about upstream channels."""
 _NOTHING: Final = Count(0, 0)
 """Count of a classifier that no packet can meet, which has no entries."""
 

@@ -135,7 +135,7 @@ def _load_configuration(file: Path, named: Problem, limits: Limits) -> ModemConf
         raise problem(f"{file} is longer than {_LARGEST} bytes, so it is no modem's")
     if file.suffix == ".cfg":
         configuration = from_bytes(content, file, limits=limits).configuration
-        # One that fits was read as AUTO.
+        # A CM MIC that fits the file was read as AUTO.
         if configuration.cm_mic not in (AUTO, NONE):
             raise problem(
                 f"{file} is damaged or was changed: the CM MIC, TLV 6, does not fit it, so a modem "

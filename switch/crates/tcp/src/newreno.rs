@@ -68,8 +68,8 @@ impl NewReno {
         self.dup_acks = 0;
     }
 
-    /// Whether duplicate acknowledgments have come since the last one that was none.
-    pub(crate) fn counts(&self) -> bool {
+    /// Whether duplicate acknowledgments have come since SND.UNA grew.
+    pub(crate) fn saw_duplicates(&self) -> bool {
         self.dup_acks > 0
     }
 

@@ -33,8 +33,8 @@ impl Sack {
         self.dup_acks >= DUP_THRESH
     }
 
-    /// Whether duplicate acknowledgments have come since the last one that was none.
-    pub(crate) fn counts(&self) -> bool {
+    /// Whether duplicate acknowledgments have come since SND.UNA grew.
+    pub(crate) fn saw_duplicates(&self) -> bool {
         self.dup_acks > 0
     }
 

@@ -171,7 +171,7 @@ impl Sender {
         self.board.push(start, end, fin, now);
         self.nxt = end;
         // What the window had room for would have gone without duplicate acknowledgments, too.
-        let limited = self.sack.counts() || self.newreno.counts();
+        let limited = self.sack.saw_duplicates() || self.newreno.saw_duplicates();
         if self.phase == Phase::Open && limited && self.board.len() > self.window.cwnd() as usize {
             self.limited_sent += 1;
         }
