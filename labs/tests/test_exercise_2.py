@@ -43,4 +43,6 @@ def test_nesting_that_would_take_the_parser_long_is_refused_at_once(
     result = judge(exercise(2), tmp_path)
     assert not result.by_hand
     assert result.points == 0
-    assert "line 1: is not YAML: more than 50 brackets are open here" in result.criteria[0].text
+    assert (
+        "modem.yaml:1: is not YAML: more than 50 brackets are open here" in result.criteria[0].text
+    )
