@@ -141,7 +141,10 @@ def ptf(
             " cable. Give three, the RF port first.",
         ),
     ] = None,
-    device_id: Annotated[int, typer.Option("--device-id", help="P4Runtime device id.")] = 1,
+    device_id: Annotated[
+        int,
+        typer.Option("--device-id", min=0, max=2**64 - 1, help="P4Runtime device id."),
+    ] = 1,
     election_id: Annotated[
         int,
         typer.Option(

@@ -322,7 +322,11 @@ class _Sight:
                 with self._asking(device.name) as answers:
                     if answers:
                         answer = self._readers[device.name].channels(MAPS)
-                        return channels(channels_from(answer, self.system.flow_name))
+                        try:
+                            return channels(channels_from(answer, self.system.flow_name))
+                        except ValueError as error:
+                            why = f"{device.name} tells of channels that cannot be: {error}"
+                            self._lacking[device.name] = why
                 return None
         return []
 

@@ -10,10 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from channel_states import answer, state
 from google.protobuf.message import DecodeError
 
+from docsis_control.gen.docsis.mac.v1.channel_state_pb2 import GetResponse
 from docsis_control.law.arrays import Ints
 from docsis_control.local_socket import ControllerError
+from docsis_control.mac.channel_state import channels_from
 from docsis_control.status.health import Health, LoopHealth
 from docsis_control.status.model import Device, Quantiles, Status, decode
 from docsis_live import sampler
@@ -37,12 +40,14 @@ class Switches:
         fails: What a switch fails with, by its name.
         asked: How often each was asked.
         access: How the state of each is reached, where not by registers.
+        channels: A serialized docsis.mac.v1.GetResponse.
     """
 
     def __init__(self) -> None:
         self.fails: dict[str, Exception] = {}
         self.asked: Counter[str] = Counter()
         self.access: dict[str, str] = {}
+        self.channels: bytes = answer(state()).SerializeToString()
 
 
 class FakeReader:
@@ -78,6 +83,11 @@ class FakeReader:
     def clock_us(self) -> int:
         self._ask()
         return time.monotonic_ns() // 1000
+
+    def channels(self, maps: int) -> bytes:
+        del maps
+        self._ask()
+        return self._switches.channels
 
 
 def healthy() -> Health:
@@ -180,6 +190,22 @@ def test_one_switch_that_does_not_answer_takes_no_other_with_it(
     while looks.look().number < 30:
         pass
     assert set(looks.flows()) == UP | DOWN
+
+
+def test_channels_that_cannot_be_leave_the_flows_to_be_seen(looks: Looks) -> None:
+    """The message is in order, and has a channel without minislots."""
+    there = channels_from(looks.switches.channels, lambda *_: None)
+    looks.status = replace(looks.status, upstream_channels=there)
+    assert "channels" in looks.look().parts
+    message = GetResponse.FromString(looks.switches.channels)
+    message.channels[0].shape.minislots_per_frame = 0
+    looks.switches.channels = message.SerializeToString()
+    while not (update := looks.look()).trouble:
+        assert update.number < 20
+    assert f"{CM} tells of channels that cannot be: " in update.trouble
+    assert "channels" not in update.parts
+    while (update := looks.look()).number < 20:
+        assert set(flows(update)) == UP | DOWN
 
 
 def test_a_switch_that_does_not_answer_is_asked_once_a_second(looks: Looks) -> None:

@@ -103,7 +103,7 @@ def explain(
         return ConnectionLost(f"{doing}: {code.name}: {details}")
     errors = _part_errors(error)
     failed = [
-        f"{what[index] if index < len(what) else f'update {index}'}: {part.name}: {message}"
+        f"{what[index] if index < len(what) else f'entity {index + 1}'}: {part.name}: {message}"
         for index, part, message in errors
     ]
     text = "; ".join(failed) if failed else details
