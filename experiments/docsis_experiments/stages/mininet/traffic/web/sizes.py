@@ -13,8 +13,11 @@ from docsis_experiments.traffic.senders import WebPages
 def object_sizes(random: Random, pages: WebPages) -> list[int]:
     """Bytes of each object, one at least; with the HTML they are those of the page.
 
-    The variance of the logarithm of a log-normal distribution is ln(1 + CV^2).
+    The variance of the logarithm of a log-normal distribution is ln(1 + CV^2). A page may have no
+    objects: then the HTML is all of it.
     """
+    if not pages.objects:
+        return []
     deviation = math.sqrt(math.log1p((pages.variation_permille / 1000) ** 2))
     weights = [random.lognormvariate(0.0, deviation) for _ in range(pages.objects)]
     spare = pages.page - pages.html - pages.objects
