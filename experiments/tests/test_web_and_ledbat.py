@@ -31,6 +31,24 @@ def test_a_web_user_s_origins_are_at_its_servers_in_turns(tmp_path: Path) -> Non
     assert one.pages.variation_permille == 2000
 
 
+def test_web_servers_of_another_congestion_control_have_ports_of_their_own(tmp_path: Path) -> None:
+    web = "  - {name: NAME, kind: web, servers: [server1, server2], origins: 3, MORE}\n"
+    groups = {
+        "usual": "count: 2",
+        "reno": "congestion_control: reno",
+        "cubic": "congestion_control: cubic, pause: 1 s",
+    }
+    text = "".join(web.replace("NAME", name).replace("MORE", m) for name, m in groups.items())
+    loaded = scenario_files.loaded(tmp_path, (GAME, text))
+    users = plan_for(loaded.scenario, loaded.topology).users
+    ports = {user.group: [port for _, port in user.servers] for user in users}
+    # Those of one congestion control share their servers, as ever.
+    assert ports["usual"] == ports["cubic"] == [8080, 8081, 8082]
+    assert ports["reno"] == [8096, 8097, 8098]
+    served = {(place, user.congestion_control) for user in users for place in user.servers}
+    assert len(served) == len({place for place, _ in served})
+
+
 @pytest.mark.parametrize(
     ("group", "key", "words"),
     [

@@ -246,17 +246,17 @@ def plan_for(scenario: Scenario, topology: Topology) -> Plan:
                 )
                 continue
             if isinstance(sent.sender, WebPages):
+                control = sent.sender.congestion_control or scenario.tcp.usual_congestion_control
                 users.append(
                     PlannedPages(
                         group=group.name,
                         name=name,
                         user=user_of(group, number, topology),
-                        servers=origins_of(group, sent.sender, topology),
+                        servers=origins_of(group, sent.sender, topology, control, users),
                         start=start,
                         end=end,
                         pages=sent.sender,
-                        congestion_control=sent.sender.congestion_control
-                        or scenario.tcp.usual_congestion_control,
+                        congestion_control=control,
                         start_spread=spread,
                     )
                 )

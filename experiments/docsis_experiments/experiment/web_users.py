@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice
 from typing import Final
@@ -15,6 +16,9 @@ from docsis_experiments.traffic.senders import WebPages
 
 FIRST_WEB_PORT: Final = 8080
 """TCP port of the first web server; each has the next one."""
+
+MOST_ORIGINS: Final = 16
+"""The most web servers of a group: those of another congestion control have the ports above."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,26 @@ def user_of(group: Group, number: int, topology: Topology) -> str:
     return hosts[number % len(hosts)]
 
 
-def origins_of(group: Group, pages: WebPages, topology: Topology) -> tuple[tuple[str, int], ...]:
-    """Web servers, by their hosts and ports."""
+def origins_of(
+    group: Group,
+    pages: WebPages,
+    topology: Topology,
+    congestion_control: CongestionControl,
+    users: Sequence[PlannedPages],
+) -> tuple[tuple[str, int], ...]:
+    """Web servers, by their hosts and ports.
+
+    A web server has one congestion control: users with another one have servers of their own, at
+    other ports.
+
+    Args:
+        group: Group of the traffic.
+        pages: What its users load.
+        topology: Where the servers are.
+        congestion_control: Congestion control of the servers.
+        users: Users that are planned already, and whose servers have their ports.
+    """
+    known = list(dict.fromkeys([*(user.congestion_control for user in users), congestion_control]))
+    first = FIRST_WEB_PORT + MOST_ORIGINS * known.index(congestion_control)
     servers = islice(cycle(servers_of(group, topology)), pages.origins)
-    return tuple((name, FIRST_WEB_PORT + place) for place, name in enumerate(servers))
+    return tuple((name, first + place) for place, name in enumerate(servers))

@@ -10,6 +10,7 @@ from pydantic import Field, field_validator, model_validator
 from docsis_control.config.models import KeyedError
 from docsis_control.config.units import ByteSize, Duration
 from docsis_experiments.experiment.tcp import CongestionControl
+from docsis_experiments.experiment.web_users import MOST_ORIGINS
 from docsis_experiments.traffic.group import Group
 from docsis_experiments.traffic.senders import Sent, WebPages
 
@@ -44,7 +45,7 @@ class Web(Group):
     origins: int = Field(
         default=4,
         ge=1,
-        le=16,
+        le=MOST_ORIGINS,
         description="Web servers that the objects are on in turns; they are at the group's "
         "servers in turns, several at one if need be. 4 unless given.",
     )
