@@ -66,6 +66,7 @@ def outcome(
     unit: Unit,
     groups: Mapping[str, Group],
     value: Callable[[dict[str, Any]], float],
+    counters: Mapping[str, int] | None = None,
 ) -> Outcome:
     """An outcome of a unit.
 
@@ -73,6 +74,7 @@ def outcome(
         unit: What it is of.
         groups: By name.
         value: What each quantity is, by its keys as a file has them.
+        counters: Those of the service flow; none unless given.
     """
     return Outcome(
         key="",
@@ -87,7 +89,7 @@ def outcome(
             key: Reading(value(quantity.model_dump(mode="json", exclude_none=True)), "")
             for key, quantity in unit.measured.items()
         },
-        counters={},
+        counters=counters or {},
         updates=0,
         missed=0,
         lateness_ms=0.0,

@@ -30,6 +30,7 @@ MODULES: Final = (b, c2, f6g, f11, f15, s7, s7b, s9, s43, s44)
 ROWS: Final = {row.id: row for module in MODULES for row in module.ROWS}
 
 Value = Callable[[Run, dict[str, Any]], float]
+Counters = Callable[[Run], dict[str, int]]
 
 
 def asked(row: str, reading: int = 1) -> Asked:
@@ -37,11 +38,13 @@ def asked(row: str, reading: int = 1) -> Asked:
     return Asked(Level.SMOKE, reading, (901, 902))
 
 
-def parts(row: str, value: Value, reading: int = 1) -> dict[str, Measured]:
+def parts(
+    row: str, value: Value, reading: int = 1, counters: Counters = lambda _: {}
+) -> dict[str, Measured]:
     def run(one: Run) -> Outcome:
         names = [group["name"] for group in json.loads(one.unit.scenario)["traffic"]]
         groups = dict.fromkeys(names, even(0.0, 10.0))
-        return outcome(one.unit, groups, lambda quantity: value(one, quantity))
+        return outcome(one.unit, groups, lambda quantity: value(one, quantity), counters(one))
 
     there = given(ROWS[row], asked(row, reading), run)
     return dict(ROWS[row].parts(asked(row, reading), there))
@@ -142,11 +145,20 @@ def test_rate_tracking_is_compared_with_the_path_of_the_game() -> None:
 
 
 def test_codel_dt_is_divided_by_codel() -> None:
-    found = parts("000-S43", lambda run, _: 2.0 if run.label.startswith("codel-dt ") else 1.0)
+    def counters(run: Run) -> dict[str, int]:
+        # All packets count, among them those of torrents and pages, and not what groups recorded.
+        dropped = 30 if run.label.startswith("codel-dt ") else 10
+        return {"sf_received": 1000, "sf_drop_aqm": dropped, "sf_drop_buffer_full": 10}
+
+    found = parts(
+        "000-S43",
+        lambda run, _: 2.0 if run.label.startswith("codel-dt ") else 1.0,
+        counters=counters,
+    )
     assert len(found) == 9
     # K2: 3 ms of the path are in both.
     assert found["p50 load 9"] == both((2 + 3) / (1 + 3))
-    assert found["loss load 9"] == both(2)
+    assert found["loss load 9"] == both(4 / 2)
 
 
 def test_game_shares_the_queue_of_one_upload() -> None:

@@ -98,6 +98,16 @@ def loss_percent(condition: Condition, outcome: Outcome) -> float:
     return value_of(outcome, "loss", game_groups(condition.traffic))
 
 
+def queue_loss_percent(outcome: Outcome) -> float:
+    """The loss of all packets that came to the service flow in the measured time.
+
+    Its counters have every packet of every group, however many of a group's are recorded.
+    """
+    received = outcome.counters["sf_received"]
+    lost = sum(outcome.counters[name] for name in ("sf_drop_aqm", "sf_drop_buffer_full"))
+    return 100 * lost / received if received else math.nan
+
+
 def value_of(
     outcome: Outcome,
     metric: str,

@@ -3,7 +3,9 @@
 
 The prediction is perfect where one rate never changes and nothing waits for grants. The catalogue
 does not say whose loss is compared: that of all that the two decide about, as the game alone loses
-too few packets for 3 per cent to be told.
+too few packets for 3 per cent to be told. It is taken from the service flow's counters, which have
+every packet of every group once: pages leave no record of packets, and of uploads one in two is
+recorded, but all of a call.
 """
 
 from __future__ import annotations
@@ -17,7 +19,6 @@ from docsis_experiments.reproduction.settings import p000_alone as alone
 from docsis_experiments.reproduction.settings.p000_loads import (
     LOADS,
     PAUSE,
-    UPLOADS,
     game_groups,
     tenth,
     tenth_of_pages,
@@ -26,7 +27,7 @@ from docsis_experiments.reproduction.settings.p000_loads import (
 from docsis_experiments.reproduction.settings.p000_managers import Manager, managed
 from docsis_experiments.reproduction.settings.p000_network import TENTH, Mac, home
 from docsis_experiments.reproduction.settings.p000_readings import Reading, chosen
-from docsis_experiments.reproduction.settings.p000_told import ratio
+from docsis_experiments.reproduction.settings.p000_told import queue_loss_percent, ratio
 from docsis_experiments.reproduction.settings.p000_units import quantity
 
 READINGS: Final = ("cubic", "connection-a-file", "endless-files")
@@ -48,10 +49,7 @@ def _cases(reading: Reading) -> Iterable[alone.Case]:
                 managed(manager, 0),
                 home(Mac.NONE, _SERVICE, web_ms=reading.web_ms),
                 tenth_of_pages(traffic(load, reading.files, reading.congestion, PAUSE)),
-                [
-                    *(quantity("latency", games, statistic) for statistic in _STATISTICS),
-                    quantity("loss", [*UPLOADS, *games]),
-                ],
+                [quantity("latency", games, statistic) for statistic in _STATISTICS],
                 10,
                 120,
                 congestion=reading.congestion,
@@ -73,8 +71,10 @@ def _parts(asked: Asked, results: Results) -> Mapping[str, Measured]:
             found[f"{statistic} load {number}"] = ratio(
                 *({seed: wait + path_ms for seed, wait in each.items()} for each in of)
             )
-        both = [*UPLOADS, *games]
-        losses = [alone.values(asked, results, one, "loss", both) for one in labels]
+        losses = [
+            {seed: queue_loss_percent(run) for seed, run in results.runs(label).items()}
+            for label in labels
+        ]
         found[f"loss load {number}"] = ratio(*losses)
     return {name: seeds for name, seeds in found.items() if seeds.values}
 
