@@ -289,6 +289,15 @@ def test_one_tcp_is_told_by_its_frames_and_its_power_of_t() -> None:
     assert math.isnan(exponent((1, 2), (0.0, 1.0)))
 
 
+@pytest.mark.parametrize("name", ["004-U1", "004-V1", "004-V2", "004-F8"])
+@pytest.mark.parametrize(("level", "whole"), [(Level.STUDY, 200), (Level.FULL, 500)])
+def test_runs_have_the_registered_time(name: str, level: Level, whole: int) -> None:
+    for work in ROWS[name].works(Asked(level, 1, SEEDS[:1])):
+        assert isinstance(work, Run)
+        scenario = work.unit.loaded.scenario
+        assert scenario.ramp_up_seconds + scenario.measured / 1e9 == whole
+
+
 def test_twice_the_capacity_is_twice_both_channels() -> None:
     def values(unit: Unit, metric: str) -> float:
         found = unit.loaded.topology

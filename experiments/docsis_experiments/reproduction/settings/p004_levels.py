@@ -36,21 +36,10 @@ _TIMES: Final[Mapping[Level, Times]] = {
     Level.FULL: Times(20, 480),
 }
 
-_ALONE: Final[Mapping[Level, Times]] = {
-    Level.SMOKE: Times(2, 4),
-    Level.STUDY: Times(20, 60),
-    Level.FULL: Times(20, 180),
-}
-
 
 def times(level: Level) -> Times:
-    """The times of runs with users."""
+    """The times of all runs, those of one TCP on an idle network among them."""
     return _TIMES[level]
-
-
-def times_alone(level: Level) -> Times:
-    """The times of one TCP on an idle network, where one second is like the other."""
-    return _ALONE[level]
 
 
 def modems(level: Level, least: int = 0) -> tuple[int, ...]:

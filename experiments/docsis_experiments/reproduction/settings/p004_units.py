@@ -16,7 +16,7 @@ from docsis_experiments.experiment.resolve import resolved
 from docsis_experiments.measurement.quantity import Quantity
 from docsis_experiments.reproduction.row import Asked, Level
 from docsis_experiments.reproduction.row import Run as RunOf
-from docsis_experiments.reproduction.settings.p004_levels import times, times_alone
+from docsis_experiments.reproduction.settings.p004_levels import times
 from docsis_experiments.reproduction.settings.p004_network import PACKET, PAPERS, Channel, network
 from docsis_experiments.reproduction.settings.p004_readings import Reading
 from docsis_experiments.reproduction.settings.p004_traffic import (
@@ -86,7 +86,7 @@ class Setting:
 
     def loaded(self, level: Level, which: Reading) -> Loaded:
         """As an experiment with one run."""
-        at = times_alone(level) if self.alone else times(level)
+        at = times(level)
         groups: Groups = (ALONE_GROUP,)
         if not self.alone:
             groups = users(self.modems, min(START_SPREAD, at.ramp_up))
