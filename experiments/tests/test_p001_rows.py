@@ -34,6 +34,7 @@ from docsis_experiments.reproduction.rows.p001 import f2c, i2
 from docsis_experiments.reproduction.settings import p001_collision as collision
 from docsis_experiments.reproduction.settings import p001_curve as curve
 from docsis_experiments.reproduction.settings.p001_drawn import distribution
+from docsis_experiments.reproduction.settings.p001_draws import SEEDS as SEEDS_OF_DRAWS
 from docsis_experiments.reproduction.settings.p001_figures import drop_tail, sfq, sfq_forced
 from docsis_experiments.reproduction.settings.p001_managers import (
     MANAGERS,
@@ -266,6 +267,15 @@ def test_a_window_a_round_trip_is_compared_with_what_is_printed() -> None:
     assert number(found["256kb 20ms"]) == pytest.approx(100 * (0.608 / 102.4 - 1))
 
 
+@pytest.mark.parametrize(("level", "whole"), [(Level.STUDY, 600), (Level.FULL, 2000)])
+def test_a_window_a_round_trip_has_the_registered_time(level: Level, whole: int) -> None:
+    for work in ROWS["001-T1"].works(Asked(level, 1, SEEDS[:1])):
+        assert isinstance(work, Run)
+        scenario = work.unit.loaded.scenario
+        assert scenario.ramp_up_seconds == 60
+        assert scenario.ramp_up_seconds + scenario.measured / 1e9 == whole
+
+
 def linear(manager: str, unit: Unit, group: str) -> Mapping[str, float]:
     """Drop tail's mean follows its buffer; flow queues leave the game at 20 ms."""
     del unit
@@ -373,10 +383,25 @@ def test_fifty_sessions_are_compared_where_the_wait_is_equal() -> None:
     assert all(math.isnan(value) for value in nothing.values.values())
 
 
-def test_draws_are_a_million_of_all_seeds_together() -> None:
+@pytest.mark.parametrize("name", ["001-F8", "001-F9"])
+def test_draws_are_a_million_of_the_registered_seeds(name: str) -> None:
+    def draws(seeds: int) -> set[Draws]:
+        asked = Asked(Level.FULL, 1, tuple(range(1, seeds + 1)))
+        return {work for work in ROWS[name].works(asked) if isinstance(work, Draws)}
+
+    registered = RULES[name]["seeds"]
+    assert registered == SEEDS_OF_DRAWS
+    full = draws(registered)
+    trials = [int(work.arguments[work.arguments.index("--trials") + 1]) for work in full]
+    assert sum(trials) == 1_000_000 * len({work.label for work in full})
+    # An extension adds seeds to those that are there, and a study has some of them.
+    assert draws(3) < full < draws(60)
+
+
+def test_draws_of_all_seeds_are_taken_together() -> None:
     found = parts("001-F8")["20 sessions"]
     assert isinstance(found, Share)
-    assert (found.hits, found.of, found.numbers) == (1400, 1_000_000, SEEDS)
+    assert (found.hits, found.of, found.numbers) == (1400, 100_000, SEEDS)
     nine = parts("001-F9")
     assert number(nine["plain over search 20"]) == 700
     assert number(nine["groups alone 10"]) == pytest.approx(52.3, abs=0.05)

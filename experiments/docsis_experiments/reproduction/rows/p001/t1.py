@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from docsis_experiments.reproduction.row import Level, Row
-from docsis_experiments.reproduction.settings.p001_levels import Times
 from docsis_experiments.reproduction.settings.p001_outcomes import goodput_mbps
 from docsis_experiments.reproduction.settings.p001_readings import TCP_ALONE, Reading
 from docsis_experiments.reproduction.settings.p001_rows import Measuring, row
@@ -24,12 +23,8 @@ _ROUND_TRIPS: Final = (20, 100, 200)
 _RATE: Final = 1000 * MEGABIT
 """As the links: nothing waits, and ten times what the largest window can have."""
 
-_TIMES: Final = Times(ramp_up=10, measured=60)
-"""Nothing is beside the transfer and nothing is lost, so that one round trip is like the other: 300
-of the longest."""
 
-
-def _cell(window: int, round_trip: int, level: Level) -> Setting:
+def _cell(window: int, round_trip: int) -> Setting:
     return Setting(
         "drop-tail",
         100,
@@ -37,16 +32,15 @@ def _cell(window: int, round_trip: int, level: Level) -> Setting:
         round_trip_ms=round_trip,
         uploads=0,
         beside=(ENDLESS_GROUP,),
-        times=None if level is Level.SMOKE else _TIMES,
         receive_window=f"{window} KB",
     )
 
 
 def _settings(level: Level, which: Reading) -> Iterable[Setting]:
-    del which
+    del level, which
     for window in _WINDOWS:
         for round_trip in _ROUND_TRIPS:
-            yield _cell(window, round_trip, level)
+            yield _cell(window, round_trip)
 
 
 def deviation_percent(goodput: float, window: int, round_trip: int) -> float:
@@ -69,7 +63,7 @@ def _measure(made: Measuring) -> None:
             ) -> float:
                 return deviation_percent(goodput_mbps(outcomes[0]), window, round_trip)
 
-            setting = _cell(window, round_trip, made.level)
+            setting = _cell(window, round_trip)
             made.part(f"{window}kb {round_trip}ms", [setting], deviation)
 
 
