@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -97,3 +98,13 @@ def test_a_stage_that_cannot_do_a_row(rows: dict[str, Row], name: str, words: st
     asking.check_stage([name], "virtual", rows, catalogue())
     with pytest.raises(TestbedError, match=words):
         asking.check_stage([name], "mininet", rows, catalogue())
+
+
+def test_of_a_paper_those_rows_are_played_that_mininet_has(rows: dict[str, Row]) -> None:
+    a1 = replace(rows["000-A1"], mininet=rows["000-A1"].works)
+    there = {**rows, "000-A1": a1}
+    names = ["000-A1", "000-A2"]
+    assert asking.playable(names, "virtual", there, catalogue()) == names
+    assert asking.playable(names, "mininet", there, catalogue()) == ["000-A1"]
+    with pytest.raises(TestbedError, match=r"none of 000-A2 can be played in Mininet; there are"):
+        asking.playable(["000-A2"], "mininet", there, catalogue())

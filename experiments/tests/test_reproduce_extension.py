@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -26,19 +25,15 @@ from docsis_experiments.reproduction.mininet_runs import InMininet
 from docsis_experiments.reproduction.request import Request
 from docsis_experiments.reproduction.row import Computation, Level, Work
 from docsis_experiments.reproduction.shelf import Shelf
-from docsis_experiments.runs import closure
 from docsis_experiments.runs.in_mininet import MOST_TRIES
 from docsis_experiments.runs.store import Store
 from docsis_testbed.errors import TestbedError
 
 
 @pytest.fixture(autouse=True)
-def toy_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = Path(__file__).with_name("toy_rows")
-    packages = MappingProxyType({**closure.PACKAGES, "toy_rows": folder})
-    monkeypatch.setattr(closure, "PACKAGES", packages)
+def no_measuring(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This machine needs no measuring for computations of tests."""
     monkeypatch.setattr(calibration, "costs", lambda folder, jobs: [])
-    closure._file.cache_clear()
 
 
 TWO_PROCESSES = Processes(2)
@@ -61,7 +56,7 @@ def undecided() -> dict[str, Rule]:
 
 
 def run(
-    tmp_path: Path, name: str, player: Player = TWO_PROCESSES, failure: str = ""
+    tmp_path: Path, name: str, player: Player | None = TWO_PROCESSES, failure: str = ""
 ) -> tuple[dict[str, Any], str]:
     """The row in the page that is written, and what is said; how the command fails, if it does."""
     console = Console(record=True, width=200, file=(tmp_path / "console").open("w"))
@@ -109,6 +104,29 @@ def test_an_extension_that_costs_too_much_is_told(
     row, words = run(tmp_path, "results")
     assert "is undecided, and is not extended to 60 seeds" in words
     assert (row["state"], row["extension"]) == ("undecided", "due")
+
+
+def test_an_extension_that_is_there_is_judged_whatever_it_costs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(tmp_path, "first")
+    monkeypatch.setattr(outcomes, "MOST_EXTENSION_SECONDS", -1.0)
+    for name, player in (("second", TWO_PROCESSES), ("third", None)):
+        row, _ = run(tmp_path, name, player)
+        assert (row["state"], row["extension"]) == ("reproduced", "done")
+
+
+def test_without_a_player_an_extension_that_is_not_there_stays_due(tmp_path: Path) -> None:
+    run(tmp_path, "first", LastFails(2), "2 of 130 runs and draws failed.*was killed")
+    row, _ = run(tmp_path, "second", None)
+    assert (row["state"], row["extension"]) == ("undecided", "due")
+
+
+def test_an_extension_costs_what_it_adds(tmp_path: Path) -> None:
+    """Five seeds are there already, and 55 are added; each has two works."""
+    row = toys(tmp_path)["000-B1"]
+    plan, added = outcomes.extension(row, undecided()["000-B1"])
+    assert (len(plan.works), len(added)) == (120, 110)
 
 
 class FakeStage:

@@ -267,6 +267,29 @@ def test_a_verdict_is_not_replaced_by_a_provisional_one(rows: dict[str, Row]) ->
     assert found["rows"][0]["state"] == "reproduced"
 
 
+def test_no_outcome_is_ever_lost(rows: dict[str, Row]) -> None:
+    """Each of three sittings has a store of its own, so none knows the others' outcomes."""
+
+    def sitting(stage: str, date: str) -> dict[str, Any]:
+        made = content([entry(rows, "000-A1", Level.FULL, (75.0, 76.0, 77.0), stage=stage)])
+        made["stage"] = stage
+        [row] = made["rows"]
+        row["history"] = [
+            {"state": "reproduced", "standing": "verdict", "level": "full", "stage": stage,
+             "hash": row["hash"], "date": date, "commit": "0" * 10, "why": ""},
+        ]  # fmt: skip
+        return made
+
+    page = sitting("virtual", "2026-11-24")
+    for later in (sitting("mininet", "2026-11-25"), sitting("virtual", "2026-11-23")):
+        page = earlier.together(page, later, "x")
+    again = earlier.together(page, sitting("virtual", "2026-11-23"), "x")
+    earlier.validate(again, "x")
+    assert [(one["stage"], one["date"]) for one in again["rows"][0]["history"]] == [
+        ("virtual", "2026-11-23"), ("virtual", "2026-11-24"), ("mininet", "2026-11-25"),
+    ]  # fmt: skip
+
+
 def test_mininet_stands_beside(rows: dict[str, Row]) -> None:
     virtual = content([entry(rows, "000-A1")])
     real = content([entry(rows, "000-A1", Level.FULL, (75.0, 76.0, 77.0), stage="mininet")])

@@ -8,7 +8,6 @@ import itertools
 import shutil
 from collections.abc import Generator, Sequence
 from pathlib import Path
-from types import MappingProxyType
 
 import pytest
 from rich.console import Console
@@ -23,7 +22,7 @@ from docsis_experiments.reproduction.planned import Plan
 from docsis_experiments.reproduction.request import Request
 from docsis_experiments.reproduction.row import Asked, Computation, Draws, Level, Row, Run, Work
 from docsis_experiments.reproduction.shelf import Shelf, key_of
-from docsis_experiments.runs import closure, sources
+from docsis_experiments.runs import sources
 from docsis_experiments.runs.store import ASIDE, Store
 from docsis_testbed.errors import TestbedError
 
@@ -54,13 +53,9 @@ class Counting:
 
 
 @pytest.fixture(autouse=True)
-def toy_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Computations of tests have code of their own; this machine needs no measuring for them."""
-    folder = Path(__file__).with_name("toy_rows")
-    packages = MappingProxyType({**closure.PACKAGES, "toy_rows": folder})
-    monkeypatch.setattr(closure, "PACKAGES", packages)
+def no_measuring(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This machine needs no measuring for computations of tests."""
     monkeypatch.setattr(calibration, "costs", lambda folder, jobs: [])
-    closure._file.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +73,7 @@ def smoked(tmp_path_factory: pytest.TempPathFactory, rows: dict[str, Row]) -> Pa
     """Runs the rows at `smoke`, and gives the folder of what is kept."""
     folder = tmp_path_factory.mktemp("kept")
     with pytest.MonkeyPatch.context() as patched:
-        toy_package.__wrapped__(patched)  # type: ignore[attr-defined]
+        no_measuring.__wrapped__(patched)  # type: ignore[attr-defined]
         bench = Bench(rows, catalogue(), Shelf(Store(folder)), results=folder / "results")
         request = Request(FIRST, Level.SMOKE)
         job.run(request, player=Processes(2), jobs=2, console=Console(quiet=True), bench=bench)
@@ -224,6 +219,16 @@ def test_what_a_computation_is_known_by() -> None:
     assert small_works.key(Computation("b", doubled, 1)) in keys
     with pytest.raises(TypeError, match="is no function of a module"):
         small_works.key(Computation("a", local, 1))
+
+
+def test_what_another_version_computed_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The code is changed between the moment that a work is asked for and its end."""
+    work = Computation("a", functools.partial(doubled, factor=3), 1)
+    answer = small_works.computed(small_works.job(work).content, Path())
+    assert small_works.understood(work, answer)["value"] == 3
+    monkeypatch.setattr(sources, "code", lambda module: "another")
+    with pytest.raises(TestbedError, match="was changed while runs went on"):
+        small_works.understood(work, answer)
 
 
 def test_two_works_of_a_row_have_two_names(rows: dict[str, Row]) -> None:

@@ -136,6 +136,32 @@ def check_seeds(seeds: int | None, level: Level) -> None:
         raise TestbedError(f"--seeds {seeds}: a study has {low} to {high}")
 
 
+def playable(
+    names: Sequence[str],
+    stage: StageName,
+    rows: Mapping[str, Row],
+    registered: Mapping[str, Registered],
+) -> list[str]:
+    """Those of the rows that a stage can do.
+
+    Raises:
+        TestbedError: There is none.
+    """
+    if stage == "virtual":
+        return list(names)
+    found = [
+        name
+        for name in names
+        if registered[name].mininet and name in rows and rows[name].mininet is not None
+    ]
+    if not found:
+        raise TestbedError(
+            f"none of {_listed(names)} can be played in Mininet; there are "
+            f"{_listed([one for one, rule in registered.items() if rule.mininet])}"
+        )
+    return found
+
+
 def check_stage(
     names: Iterable[str],
     stage: StageName,

@@ -124,7 +124,8 @@ def together(before: Mapping[str, Any], after: Data, name: str) -> Data:
     """The last outcome of every row, of two sittings.
 
     A row that was run now takes the place of the earlier one, unless that has a verdict and this a
-    provisional one. What was run in Mininet stands beside what was run in virtual time.
+    provisional one. What was run in Mininet stands beside what was run in virtual time. Outcomes
+    that there ever were stay, whichever row stands (catalogue, section 1).
 
     Args:
         before: The earlier results.
@@ -134,7 +135,11 @@ def together(before: Mapping[str, Any], after: Data, name: str) -> Data:
     rows = {row["id"]: row for row in before["rows"]}
     for row in after["rows"]:
         earlier = rows.get(row["id"])
-        rows[row["id"]] = row if earlier is None else _newer(earlier, row, after["stage"])
+        if earlier is None:
+            rows[row["id"]] = row
+        else:
+            stands = _newer(earlier, row, after["stage"])
+            rows[row["id"]] = {**stands, "history": _both(earlier["history"], row["history"])}
     order = {name: number for number, name in enumerate(registered_rules())}
     # Rows that the catalogue does not have any more stand last.
     merged = sorted(rows.values(), key=lambda row: (order.get(row["id"], len(order)), row["id"]))
@@ -152,6 +157,12 @@ def together(before: Mapping[str, Any], after: Data, name: str) -> Data:
         "figures": [figures[key] for key in sorted(figures, key=place)],
         "since": since(before, merged, name),
     }
+
+
+def _both(before: list[Data], after: list[Data]) -> list[Data]:
+    """All outcomes of two histories, oldest first; either may have been kept elsewhere."""
+    found = {json.dumps(one, sort_keys=True): one for one in (*before, *after)}
+    return sorted(found.values(), key=lambda one: str(one["date"]))
 
 
 def _newer(before: Data, after: Data, stage: str) -> Data:

@@ -176,23 +176,24 @@ def _extend(
 ) -> None:
     """Runs undecided rows once more with 60 seeds, where that costs little enough.
 
-    What it makes is added to the sitting's account.
+    An extension that is there is judged whatever it may cost today: what is kept decides, and not
+    the machine. What it makes is added to the sitting's account.
     """
-    due = done.due()
-    if not due or player is None:
-        return
-    model, _ = _model(bench.shelf, jobs, console)
-    for name in due:
-        plan = outcomes.extension(bench.rows[name], bench.registered[name])
-        seconds = estimated(plan, frozenset(plan.works), model).total
-        if seconds > outcomes.MOST_EXTENSION_SECONDS:
-            _tell(
-                console,
-                f"{name}: is undecided, and is not extended to 60 seeds: that takes about "
-                f"{core_time(seconds)} of a processor, and the catalogue allows "
-                f"{core_time(outcomes.MOST_EXTENSION_SECONDS)}.",
-            )
-            continue
+    for name in done.due():
+        plan, added = outcomes.extension(bench.rows[name], bench.registered[name])
+        if not all(bench.shelf.look(work, key)[0] for key, work in plan.works.items()):
+            if player is None:
+                continue
+            model, _ = _model(bench.shelf, jobs, console)
+            seconds = estimated(plan, added, model).missing
+            if seconds > outcomes.MOST_EXTENSION_SECONDS:
+                _tell(
+                    console,
+                    f"{name}: is undecided, and is not extended to 60 seeds: the seeds that are "
+                    f"added take about {core_time(seconds)} of a processor, and the catalogue "
+                    f"allows {core_time(outcomes.MOST_EXTENSION_SECONDS)}.",
+                )
+                continue
         own = Account()
         console.print(f"{name}: is undecided, and is extended to 60 seeds.", highlight=False)
         _make(request, plan, player, jobs, console, bench, own)
@@ -212,16 +213,10 @@ def _extend(
 
 def _names(request: Request, bench: Bench) -> list[str]:
     names = asking.chosen(request.names, bench.rows, bench.registered)
-    if request.stage == "mininet" and not request.names:
-        return [
-            name
-            for name in names
-            if bench.registered[name].mininet
-            and name in bench.rows
-            and bench.rows[name].mininet is not None
-        ]
-    asking.check_stage(names, request.stage, bench.rows, bench.registered)
-    return names
+    # A row that is named is told; of a paper those rows are meant that the stage can do.
+    named = [name for name in names if name in request.names]
+    asking.check_stage(named, request.stage, bench.rows, bench.registered)
+    return asking.playable(names, request.stage, bench.rows, bench.registered)
 
 
 def _plan(request: Request, names: list[str], bench: Bench, console: Console) -> Plan:

@@ -22,6 +22,7 @@ from docsis_experiments.runs import pool, workers
 from docsis_experiments.runs.pool import Played
 from docsis_experiments.runs.unit import Unit
 from docsis_experiments.runs.workers import Ended, Job
+from docsis_testbed.errors import TestbedError
 
 Show = Callable[[str, float], None]
 """Called with a sentence and the core-seconds, as estimated, of all that has ended."""
@@ -212,5 +213,7 @@ def _understood(ended: Ended[Draws | Computation]) -> Done:
     except ValueError as error:
         failure = f"{ended.words}: its process answered what nobody asked for ({error})"
         return Done(ended.what, None, failure, None)
+    except TestbedError as error:
+        return Done(ended.what, None, f"{ended.words}: {error}", None)
     work = ended.what
     return Done(work, lambda shelf, key: shelf.keep(work, key, found), "", ended.processor_seconds)

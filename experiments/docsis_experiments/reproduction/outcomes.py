@@ -27,7 +27,7 @@ from docsis_experiments.reproduction.shelf import Shelf
 from docsis_experiments.reproduction.sitting import Sitting
 
 MOST_EXTENSION_SECONDS: Final = 2 * 3600.0
-"""Core-seconds that an extension may cost (catalogue, section 13)."""
+"""Core-seconds that an extension may cost (catalogue, section 13): the seeds that it adds."""
 
 FILE: Final = "reproduced.jsonl"
 """All outcomes that there ever were, beside what is kept of runs."""
@@ -124,11 +124,16 @@ def judged(
     )
 
 
-def extension(row: Row, rule: Rule) -> Plan:
-    """Plans the works of a row with 60 seeds."""
-    plan = Plan()
+def extension(row: Row, rule: Rule) -> tuple[Plan, frozenset[str]]:
+    """Plans the works of a row with 60 seeds.
+
+    Returns:
+        The plan, and the keys of those works that the extension adds to the registered seeds.
+    """
+    plan, before = Plan(), Plan()
     plan.add(row, asking.asked(row, rule, Level.FULL, FIRST, EXTENDED_SEEDS))
-    return plan
+    before.add(row, asking.asked(row, rule, Level.FULL, FIRST))
+    return plan, frozenset(plan.works) - frozenset(before.works)
 
 
 def keep(done: Outcomes, request: Request, made: Circumstances, shelf: Shelf) -> list[str]:

@@ -19,6 +19,7 @@ from docsis_experiments.reproduction.row import Computation, Draws
 from docsis_experiments.runs import sources
 from docsis_experiments.runs.workers import Job
 from docsis_testbed import switch_report
+from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import P4_BUILD
 from docsis_testbed.versions import package
 
@@ -33,7 +34,11 @@ def key(work: Draws | Computation) -> str:
         TestbedError: The code cannot be read.
         TypeError: A computation is no function of a module.
     """
-    return digest({"asked": _asked(work), "by": _answers(work)})
+    return _key(_asked(work))
+
+
+def _key(asked: Mapping[str, Any]) -> str:
+    return digest({"asked": asked, "by": _answers(asked)})
 
 
 def condition(work: Draws | Computation) -> str:
@@ -59,16 +64,15 @@ def _asked(work: Draws | Computation) -> dict[str, Any]:
     return {"computation": function, "arguments": arguments, "seed": work.seed}
 
 
-def _answers(work: Draws | Computation) -> Mapping[str, str]:
-    if isinstance(work, Draws):
+def _answers(asked: Mapping[str, Any]) -> Mapping[str, str]:
+    if "draws" in asked:
         return {
             "code": sources.code(_SAMPLES),
             "pipeline": sources.pipeline(),
             "switch": sources.switch(),
         }
-    function, _ = _function(work.compute)
     return {
-        "code": sources.code(function.partition(":")[0]),
+        "code": sources.code(asked["computation"].partition(":")[0]),
         "pipeline": sources.pipeline(),
         "world": sources.parts("virtual")["world"],
         "numpy": package("numpy"),
@@ -100,20 +104,22 @@ def check_draws() -> None:
 
 
 def sampled(content: bytes, scratch: Path) -> bytes:
-    """Asks the switch for draws, in a worker: its report as JSON.
+    """Asks the switch for draws, in a worker: its report as JSON, with the key as it is here.
 
     Raises:
         TestbedError: It is not built, or refuses.
     """
     del scratch
     program = str(P4_BUILD / "cm.json")
-    arguments = json.loads(content)["draws"]
+    asked = json.loads(content)
+    arguments = asked["draws"]
     given = () if "--program" in arguments else ("--program", program)
-    return canonical(switch_report.run("sample", *arguments, *given)).encode()
+    found = switch_report.run("sample", *arguments, *given)
+    return canonical({"key": _key(asked), "found": found}).encode()
 
 
 def computed(content: bytes, scratch: Path) -> bytes:
-    """Computes, in a worker: numbers by their names, as JSON.
+    """Computes, in a worker: numbers by their names, as JSON, with the key as it is here.
 
     Raises:
         TypeError: The function gives something else.
@@ -123,7 +129,7 @@ def computed(content: bytes, scratch: Path) -> bytes:
     module, _, name = asked["computation"].partition(":")
     found = getattr(importlib.import_module(module), name)(asked["seed"], **asked["arguments"])
     numbers = {str(name): float(value) for name, value in found.items()}
-    return json.dumps(numbers, sort_keys=True).encode()
+    return json.dumps({"key": _key(asked), "found": numbers}, sort_keys=True).encode()
 
 
 def understood(work: Draws | Computation, content: bytes) -> dict[str, Any]:
@@ -131,10 +137,14 @@ def understood(work: Draws | Computation, content: bytes) -> dict[str, Any]:
 
     Raises:
         ValueError: It is nothing of the kind.
+        TestbedError: Another version of the code made it than the one that was asked.
     """
-    found = json.loads(content)
+    answer = json.loads(content)
+    found = answer.get("found") if isinstance(answer, dict) else None
     if not isinstance(found, dict):
         raise ValueError("it is no mapping")
+    if answer.get("key") != key(work):
+        raise TestbedError(sources.CHANGED)
     if isinstance(work, Computation) and not all(
         isinstance(value, int | float) and not isinstance(value, bool) for value in found.values()
     ):

@@ -15,6 +15,7 @@ from typing import Final
 from docsis_experiments.runs import files, workers
 from docsis_experiments.runs.outcome import Outcome
 from docsis_experiments.runs.play import play
+from docsis_experiments.runs.sources import CHANGED
 from docsis_experiments.runs.unit import Unit, key
 from docsis_experiments.runs.workers import Ended, Job
 from docsis_testbed.errors import TestbedError
@@ -94,8 +95,7 @@ def _outcome(unit: Unit, content: bytes) -> Played:
         return Played(
             unit,
             None,
-            f"{name}: the code, the pipeline or the world was changed while runs went on; run this "
-            "again, and what is there is not made again",
+            f"{name}: {CHANGED}",
         )
     return Played(unit, outcome)
 

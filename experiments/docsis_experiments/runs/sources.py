@@ -21,6 +21,12 @@ from docsis_testbed.versions import package
 
 StageName = Literal["mininet", "virtual"]
 
+CHANGED: Final = (
+    "the code, the pipeline or the world was changed while runs went on; run this again, and what "
+    "is there is not made again"
+)
+"""Told of a result that another version has made than the one that was asked."""
+
 _ROOTS: Final[Mapping[StageName, Callable[[], Iterable[str]]]] = {
     "virtual": lambda: ["docsis_experiments.runs.play"],
     # Its programs are processes of their own, which no import tells: whole packages count.
