@@ -11,8 +11,8 @@ use traffic_manager::{Commit, LONGEST_FRAME, Offer};
 use v1model::trace::{DropReason, TraceEvent};
 use v1model::{EgressFate, EgressMetadata, Grants, InstanceType};
 
-/// Entries that one look for idle ones looks at, and the time until the next
-/// look where there are more, nanoseconds.
+/// Entries that one look for idle ones looks at, and the least time between two looks,
+/// nanoseconds. No client can choose timeouts for which a device would look all the time.
 const MOST_IDLE: usize = 64;
 const IDLE_PAUSE: u64 = 500_000;
 
@@ -177,8 +177,9 @@ impl Device {
             let mut expired = Vec::new();
             pipeline.idle_expired(now, MOST_IDLE, &mut expired);
             let next = pipeline.next_idle_deadline().unwrap_or(u64::MAX);
-            // There may be more; packets first.
-            self.idle_check = if next <= now { now + IDLE_PAUSE } else { next };
+            // There may be more, or an entry of a shorter timeout; packets first. Otherwise a device
+            // that is behind the clock would never catch up with a timeout of a nanosecond.
+            self.idle_check = next.max(now.saturating_add(IDLE_PAUSE));
             if !expired.is_empty() {
                 let entries = expired.len() as u64;
                 if !output.event(now, Event::IdleTimeouts(expired)) {

@@ -210,6 +210,32 @@ async fn idle_entries_are_reported_again_and_again() {
     fixture.stop().await;
 }
 
+/// P4Runtime 1.5, section 9.1.8: a target uses the smallest timeout that it can support, and what is
+/// read is exactly what was written.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_timeout_that_is_too_short_is_approximated() {
+    let (mut fixture, mut stream) = Fixture::start_program("entities").await;
+    let key = p4::TableEntry {
+        table_id: fixture.id("stations"),
+        r#match: vec![exact(1, &[1])],
+        ..Default::default()
+    };
+    let entry = table_entry(p4::TableEntry {
+        action: action(fixture.id("known"), &[]),
+        idle_timeout_ns: 1,
+        ..key.clone()
+    });
+    fixture.write(vec![insert(entry.clone())]).await.unwrap();
+    let FromSwitch::IdleTimeoutNotification(told) = stream.next().await.unwrap() else {
+        panic!("not an idle timeout");
+    };
+    assert_eq!(told.table_entry[0].idle_timeout_ns, 1);
+    // The device still answers.
+    let found = fixture.read(vec![table_entry(key)]).await.unwrap();
+    assert_eq!(found, [entry]);
+    fixture.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn value_sets_are_replaced_as_a_whole() {
     let (mut fixture, _stream) = Fixture::start_program("entities").await;
