@@ -13,7 +13,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
@@ -301,3 +303,74 @@ def test_an_application_sends_no_faster_than_its_rate() -> None:
         thread.join(PATIENCE)
         # What the machine made it wait for is not caught up on, so that there may be less.
         assert 0 < came <= rate / 8 * end * 1.05
+
+
+def test_what_tcp_could_not_send_at_its_rate_is_not_caught_up_on() -> None:
+    """As in virtual time, an application gives nothing while a chunk waits to be sent."""
+    with socket.create_server((HOST, 0)) as server:
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        rate, stalls, end = 8_000_000, 0.5, 1.0
+        began = time.monotonic()
+        capped = replace(flow("transfer", port_of(server), size=0, end=end), rate=rate)
+        thread = sent_by(Sender([capped], began))
+        server.settimeout(PATIENCE)
+        connection, _ = server.accept()
+        came = 0
+        with connection:
+            connection.settimeout(PATIENCE)
+            time.sleep(max(0.0, began + stalls - time.monotonic()))
+            with suppress(ConnectionResetError):
+                while count := len(connection.recv(1 << 20)):
+                    came += count
+        thread.join(PATIENCE)
+        # A late machine catches up on 0.05 s; the receiver's buffer and two chunks were waiting.
+        assert 0 < came <= rate / 8 * (end - stalls + 0.05) + 50_000
+
+
+@contextmanager
+def messages_of(sending: Flow, server: socket.socket, origin: float) -> Iterator[Iterator[int]]:
+    """When each message of a flow was handed over, wall clock in nanoseconds."""
+
+    def run() -> None:
+        # The receiver goes before the sender.
+        with suppress(SendingError):
+            Sender([sending], origin).run()
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    server.settimeout(PATIENCE)
+    connection, _ = server.accept()
+    connection.settimeout(PATIENCE)
+
+    def stamps(incoming: BinaryIO) -> Iterator[int]:
+        while True:
+            size, stamp = flows.MESSAGE.unpack(incoming.read(flows.MESSAGE.size))
+            assert len(incoming.read(size - flows.MESSAGE.size)) == size - flows.MESSAGE.size
+            yield stamp
+
+    with connection, connection.makefile("rb") as incoming:
+        yield stamps(incoming)
+    thread.join(PATIENCE)
+    assert not thread.is_alive()
+
+
+def test_a_message_waits_for_its_sender_s_own_socket() -> None:
+    """Each is timed from when it is due, though the socket takes it half a second later."""
+    with socket.create_server((HOST, 0)) as server:
+        # More than the buffers of both sockets take of a message.
+        sending = flow("messages", port_of(server), size=20_000_000, interval=0.1)
+        with messages_of(sending, server, time.monotonic()) as stamps:
+            time.sleep(0.5)
+            first, second, third = islice(stamps, 3)
+    # The first may be late; the others are stamped with their times, to the clocks' reading.
+    assert first < second <= first + 1e8 + 1e6
+    assert third - second == pytest.approx(1e8, abs=1e6)
+
+
+def test_a_late_machine_is_no_part_of_a_message_s_latency() -> None:
+    with socket.create_server((HOST, 0)) as server:
+        now_ns = time.time_ns()
+        sending = flow("messages", port_of(server), interval=0.5)
+        # The thread comes five seconds after the first message was due.
+        with messages_of(sending, server, time.monotonic() - 5.0) as stamps:
+            assert min(islice(stamps, 5)) >= now_ns

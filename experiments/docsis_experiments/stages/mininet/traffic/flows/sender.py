@@ -30,6 +30,8 @@ _PACE_SECONDS: Final = 5e-3
 _PAYLOAD: Final = 1448
 """Bytes of a full segment with timestamps."""
 _INT: Final = struct.Struct("@i")
+_SIOCOUTQNSD: Final = 0x894B
+"""The request for the bytes that a TCP socket has never sent (linux/sockios.h)."""
 _AT_ONCE: Final = struct.pack("@ii", 1, 0)
 """struct linger: closing the socket throws away what it holds, and resets the connection."""
 
@@ -37,6 +39,12 @@ _AT_ONCE: Final = struct.pack("@ii", 1, 0)
 def _paced(rate: int) -> int:
     """Bytes that an application sends at a time which keeps to a rate in bit/s."""
     return max(_PAYLOAD, round(rate / 8 * _PACE_SECONDS) // _PAYLOAD * _PAYLOAD)
+
+
+def _told(connection: socket.socket, request: int) -> int:
+    """A number of bytes that the kernel tells of a socket."""
+    [count] = _INT.unpack(ioctl(connection, request, bytes(_INT.size)))
+    return int(count)
 
 
 class SendingError(Exception):
@@ -92,9 +100,20 @@ class Sender:
         else:
             self._ended.put(None)
 
-    def _until(self, seconds: float) -> None:
-        if (left := self._origin + seconds - time.monotonic()) > 0:
-            time.sleep(left)
+    def _now(self) -> float:
+        """Seconds of the timetable."""
+        return time.monotonic() - self._origin
+
+    def _wall_ns(self, seconds: float) -> int:
+        """The wall clock's nanosecond at a second of the timetable."""
+        return time.time_ns() + round((seconds - self._now()) * 1e9)
+
+    def _until(self, seconds: float) -> bool:
+        """Sleeps until then; whether that was still to come."""
+        if (left := seconds - self._now()) <= 0:
+            return False
+        time.sleep(left)
+        return True
 
     def _left(self, flow: Flow) -> float | None:
         """Seconds until a flow's end, never quite 0; None where it has none."""
@@ -130,7 +149,7 @@ class Sender:
                 ):
                     self._file(connection, flow)
                     while flow.kept and self._acknowledged(connection, flow):
-                        self._until(time.monotonic() - self._origin + flow.interval)
+                        self._until(self._now() + flow.interval)
                         self._file(connection, flow)
                     if not self._over(flow):
                         connection.shutdown(socket.SHUT_WR)
@@ -147,18 +166,26 @@ class Sender:
             time.sleep(flow.interval)
 
     def _file(self, connection: socket.socket, flow: Flow) -> None:
-        """All of a file, no faster than its flow's rate, or as much as there is until its end."""
+        """All of a file, no faster than its flow's rate, or as much as there is until its end.
+
+        With a rate the next chunk comes at its time if TCP has sent the one before, and else not
+        at that time: the rate is the most, and nothing is caught up on. Virtual time's transfers
+        have the same rule (`Transfers::give`).
+        """
         chunk = _paced(flow.rate) if flow.rate else _CHUNK
         data = bytes(chunk)
         left = flow.size
-        at = time.monotonic() - self._origin
+        at = self._now()
         while (left > 0 or not flow.size) and not self._over(flow):
-            self._send(connection, data[:left] if 0 < left < chunk else data, flow)
-            left -= chunk
+            began = self._now()
+            if not flow.rate or _told(connection, _SIOCOUTQNSD) < chunk:
+                self._send(connection, data[:left] if 0 < left < chunk else data, flow)
+                left -= chunk
             if flow.rate and (left > 0 or not flow.size):
-                # What TCP could not send in its time is not caught up on: the rate is the most.
-                at = max(at, time.monotonic() - self._origin - BEHIND_SECONDS)
-                at += 8 * chunk / flow.rate
+                # A late machine catches up a little. While a chunk waits for room in the socket,
+                # the times of those after it pass.
+                at = max(at, began - BEHIND_SECONDS)
+                at += max(8 * chunk / flow.rate, self._now() - began)
                 self._until(at if flow.end is None else min(at, flow.end))
 
     def _acknowledged(self, connection: socket.socket, flow: Flow) -> bool:
@@ -170,25 +197,32 @@ class Sender:
         while not self._over(flow):
             if error := connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
                 raise OSError(error, os.strerror(error))
-            [waiting] = _INT.unpack(ioctl(connection, termios.TIOCOUTQ, bytes(_INT.size)))
-            if not waiting:
+            if not _told(connection, termios.TIOCOUTQ):
                 return True
             # The kernel wakes nobody for it.
             time.sleep(_LOOK_SECONDS)
         return False
 
     def _messages(self, flow: Flow) -> None:
+        """Messages on one connection, with the times at which an application hands them over.
+
+        The time that a message waits for the connection, or for room in the socket, is part of its
+        latency, as in virtual time, where TCP takes every message at once. That the machine wakes
+        this thread late is no part of it.
+        """
         self._until(flow.start)
+        handed_over = self._now()
         with (
             flow.connection() as connection,
             self._retransmitted.counting(flow.name, connection),
         ):
             at = flow.start
             while not self._over(flow):
-                head = MESSAGE.pack(flow.size, time.time_ns())
+                head = MESSAGE.pack(flow.size, self._wall_ns(handed_over))
                 self._send(connection, head + bytes(flow.size - len(head)), flow)
                 at += flow.interval
-                self._until(at if flow.end is None else min(at, flow.end))
+                waited = self._until(at if flow.end is None else min(at, flow.end))
+                handed_over = self._now() if waited else max(handed_over, at)
             self._stop(connection, flow)
 
     def _datagrams(self, flow: Flow) -> None:
@@ -202,4 +236,4 @@ class Sender:
                     if self._over(flow):
                         return
                     send_or_lose(made, payload)
-                at = max(at, time.monotonic() - self._origin - BEHIND_SECONDS) + flow.interval
+                at = max(at, self._now() - BEHIND_SECONDS) + flow.interval
