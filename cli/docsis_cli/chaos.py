@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ import typer
 
 from docsis_cli.completion import topologies
 from docsis_cli.options import DEFAULT_TOPOLOGY, TOPOLOGY, StageName, TierOption, load
+from docsis_cli.refusals import check_writable
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.terminal import terminal
 
@@ -74,7 +74,7 @@ def chaos(
     """
     if logs is not None and stage is not StageName.MININET:
         raise TestbedError("--logs: in virtual time no program prints; leave it out")
-    _check_writable(file)
+    check_writable("--json", file)
     loaded = load(topology, tier)
     if stage is StageName.MININET:
         report = _in_mininet(loaded, faults, seed, logs)
@@ -88,18 +88,6 @@ def chaos(
     _tell(report)
     if not report.holds:
         raise typer.Exit(1)
-
-
-def _check_writable(file: Path | None) -> None:
-    """Refuses, before a long run, a file that could not be written after it."""
-    if file is None:
-        return
-    if file.is_dir():
-        raise TestbedError(f"--json {file}: is a folder; give a file")
-    if not file.parent.is_dir():
-        raise TestbedError(f"--json {file}: there is no folder {file.parent}")
-    if not os.access(file if file.exists() else file.parent, os.W_OK):
-        raise TestbedError(f"--json {file}: this user may not write there")
 
 
 def _in_virtual_time(topology: Topology, faults: int, seed: int) -> Report:

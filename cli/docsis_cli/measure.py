@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from docsis_testbed.errors import TestbedError
+from docsis_cli.refusals import check_writable, refuse
 from docsis_testbed.terminal import terminal
 
 
@@ -35,6 +35,7 @@ def figures(
 
 
 def bench(
+    context: typer.Context,
     seconds: Annotated[
         float, typer.Option("--seconds", min=1, help="Length of each measurement.")
     ] = 5.0,
@@ -89,16 +90,17 @@ def bench(
 
     BMv2 is measured where it is installed. Measure on a machine that does nothing else.
     """
+    check_writable("--json", json_file)
     if everything:
-        if (soak, json_file, virtual) != (None, None, None):
-            raise TestbedError("--all measures everything; leave --soak, --json and --virtual out")
+        refuse(context, "soak", "json_file", "virtual", because="--all measures everything")
         from docsis_experiments.bench import everything as sitting
 
         sitting.run(seconds, repetitions, output, terminal())
         return
-    if output is not None:
-        raise TestbedError("--output has no place here: only --all writes a folder")
+    refuse(context, "output", because="only --all writes a folder")
     if virtual is not None:
+        because = "--virtual measures virtual time alone, once"
+        refuse(context, "soak", "seconds", "repetitions", because=because)
         from docsis_experiments.stages.virtual import speed
         from docsis_experiments.stages.virtual.speed_cases import CASES
 
@@ -110,6 +112,8 @@ def bench(
     from docsis_experiments.bench import soak as soaking
 
     if soak is not None:
+        because = "--soak only looks whether memory grows"
+        refuse(context, "json_file", "seconds", "repetitions", because=because)
         soaking.run(soak, terminal())
     else:
         report.run(seconds, repetitions, json_file, terminal())

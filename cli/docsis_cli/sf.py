@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -217,10 +218,8 @@ def _kind(kind: What) -> Kind:
 
 def _values(given: list[str] | None) -> dict[str, Any]:
     """Returns the values of KEY=VALUE by their keys; dots in a key lead into it."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
-    from docsis_control.config.yaml_file import plain
+    from docsis_control.config.errors import ConfigError
+    from docsis_control.config.yaml_file import parse, plain
 
     values: dict[str, Any] = {}
     for word in given or ():
@@ -228,8 +227,9 @@ def _values(given: list[str] | None) -> dict[str, Any]:
         if not equals or not all(key.split(".")):
             raise TestbedError(f'"{word}" is not KEY=VALUE, as in "traffic_priority=5"')
         try:
-            value = plain(YAML(typ="safe", pure=True).load(text))
-        except YAMLError:
+            # Indented, it is the value of a key, and nothing in it ends that.
+            value = plain(parse("value:\n" + indent(text, "  "), Path(key)).root["value"])
+        except ConfigError:
             raise TestbedError(f'"{word}": what stands behind = is no YAML value') from None
         inner = values
         *path, last = key.split(".")

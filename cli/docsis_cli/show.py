@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import RenderableType
 
+from docsis_cli.refusals import given
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.terminal import terminal
 
@@ -63,6 +64,11 @@ def show(
 ) -> None:
     """Show service flows, classifiers, counters and queues of the running system."""
     if context.invoked_subcommand is not None:
+        for _, option in given(context):
+            command = f"docsis-p4 show {context.invoked_subcommand}"
+            raise TestbedError(
+                f"{option} has no place here: give what {command} has after its name"
+            )
         return
     from docsis_cli import status_tables as view
     from docsis_control.status.model import encode

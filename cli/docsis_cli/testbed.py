@@ -47,6 +47,7 @@ from docsis_cli.options import (
     own_commands,
 )
 from docsis_cli.options import stage as stage_of
+from docsis_cli.refusals import refuse
 from docsis_control.queue_managers.names import Preset
 from docsis_testbed.captures import DEFAULT_MIB
 from docsis_testbed.errors import TestbedError
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 
 _CONSOLE = terminal()
 _TWO_TIERS = TOPOLOGIES / "two-tiers.yaml"
+_NO_PAGE = "it is the port of the page that --live serves; give --live, too"
 
 
 class Ways(StrEnum):
@@ -70,6 +72,7 @@ class Ways(StrEnum):
 
 
 def demo(
+    context: typer.Context,
     topology: TopologyOption = DEFAULT_TOPOLOGY,
     tier: TierOption = None,
     target: TargetOption = Target.EMBEDDED,
@@ -113,6 +116,8 @@ def demo(
     docsis-pie.
     """
     often = Often(seed=seed, seeds=seeds, jobs=jobs, repeat=repeat)
+    if not live:
+        refuse(context, "live_port", because=_NO_PAGE)
     if live and virtual:
         raise TestbedError(
             "--live has no place here: virtual time is over in seconds and has no registers that "
@@ -319,21 +324,21 @@ def run(
     """
     if scenario is not None:
         said = ("topology", "tier", "aqm", "downstream_aqm", "metrics_port")
-        _refuse(context, *said, because="the scenario says it")
-        _refuse(context, "restart", because="a death fails a scenario")
-        _refuse(
+        refuse(context, *said, because="the scenario says it")
+        refuse(context, "restart", because="a death fails a scenario")
+        refuse(
             context,
             *("live", "live_port"),
             because="what somebody switched would be measured; start docsis-p4 live --only-show "
             "beside it",
         )
-        _refuse(context, "logs", because="they are in the scenario's results")
+        refuse(context, "logs", because="they are in the scenario's results")
         often = Often(seed=seed, seeds=seeds, jobs=jobs, repeat=repeat)
         in_virtual_time = is_virtual(stage, virtual)
         if seeds is not None:
-            _refuse(context, "pcap", "trace", because="of many seeds nothing but outcomes is kept")
+            refuse(context, "pcap", "trace", because="of many seeds nothing but outcomes is kept")
         if repeat is not None:
-            _refuse(context, "pcap", "trace", because="each repetition would write the same files")
+            refuse(context, "pcap", "trace", because="each repetition would write the same files")
         play = _player(
             target,
             often,
@@ -346,15 +351,17 @@ def run(
         )
         _run_scenario(scenario, play, only or [], seconds, traffic)
         return
-    _refuse(context, "only", because="there is no scenario")
+    refuse(context, "only", because="there is no scenario")
+    if not live:
+        refuse(context, "live_port", because=_NO_PAGE)
     because = "Mininet's command line waits for you, and virtual time does not; give a scenario"
-    _refuse(context, "virtual", "stage", "seed", "seeds", "jobs", because=because)
-    _refuse(context, "repeat", "trace", "seconds", "traffic", because="there is no scenario")
+    refuse(context, "virtual", "stage", "seed", "seeds", "jobs", because=because)
+    refuse(context, "repeat", "trace", "seconds", "traffic", because="there is no scenario")
     if output is not None:
-        _refuse(context, "logs", because="--output keeps the logs, too; leave one of the two out")
+        refuse(context, "logs", because="--output keeps the logs, too; leave one of the two out")
     else:
-        _refuse(context, "note", because="nothing is kept of this run; give --output, too")
-        _refuse(context, "pcap", because="captures need a folder; give --output, too")
+        refuse(context, "note", because="nothing is kept of this run; give --output, too")
+        refuse(context, "pcap", because="captures need a folder; give --output, too")
     kept = Kept(output, note).checked()
     loaded = load(topology, tier)
     from docsis_testbed import interactive
@@ -376,13 +383,6 @@ def run(
         commands=own_commands(command, commands),
         beside=partial(live_page.beside_run, console=_CONSOLE, port=live_port if live else None),
     )
-
-
-def _refuse(context: typer.Context, *names: str, because: str) -> None:
-    for name in names:
-        source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            raise TestbedError(f"--{name.replace('_', '-')} has no place here: {because}")
 
 
 def _run_scenario(

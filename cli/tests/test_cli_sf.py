@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from docsis_cli import app
+from docsis_cli.sf import _values
 from docsis_control.config.yaml_file import plain
 from docsis_control.dynamic import client
 from docsis_control.dynamic.change import Change, changed
@@ -19,6 +22,7 @@ from docsis_control.dynamic.messages import FlowNumbers, Response
 from docsis_control.modem_config import from_yaml
 from docsis_control.modem_config.file import to_plain
 from docsis_control.queue_managers.names import QueueManager
+from docsis_testbed.errors import TestbedError
 
 HOME = """\
 upstream_service_flows:
@@ -109,3 +113,28 @@ def test_the_same_as_json() -> None:
     ]
     assert said["milliseconds"] == 1.5
     assert [flow["service_flow_reference"] for flow in said["service_flows"]] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("text", ["2020-99-99", "[" * 3000, "{", "!!int x", "]"])
+def test_what_is_no_value_is_told(text: str) -> None:
+    with pytest.raises(TestbedError, match="what stands behind = is no YAML value"):
+        _values([f"parameter={text}"])
+
+
+@given(
+    value=st.recursive(
+        st.integers(-(2**40), 2**40) | st.booleans() | st.none() | st.text("a: #'\"\n-,[]{}%&*!"),
+        lambda inner: (
+            st.lists(inner, max_size=3) | st.dictionaries(st.text("ab"), inner, max_size=3)
+        ),
+        max_leaves=8,
+    )
+)
+def test_any_value_arrives_as_it_is(value: Any) -> None:
+    """Nothing that stands in a value, lines of its own included, becomes another key."""
+    assert _values([f"one.two={json.dumps(value)}", "three="]) == {
+        "one": {"two": value}, "three": None,
+    }  # fmt: skip
+    block = "\n- 1\nother: 5"
+    with pytest.raises(TestbedError, match="is no YAML value"):
+        _values([f"one={block}"])

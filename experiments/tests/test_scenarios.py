@@ -205,6 +205,19 @@ def test_what_is_left_to_the_topology_is_resolved(tmp_path: Path) -> None:
     assert resolved(loaded.scenario, loaded.topology) == loaded.scenario
 
 
+def test_every_flow_of_a_group_begins_before_the_group_ends(tmp_path: Path) -> None:
+    """Two seconds of ramp-up, and three flows: the last begins 6 s after the first."""
+    one = "count: 3, servers: [server1, server2]"
+    for end, begins in (("4 s", False), ("4001 ms", True)):
+        late = (one, f"{one}, stagger: 3 s, end: {end}")
+        if begins:
+            scenario_files.loaded(tmp_path, late)
+        else:
+            words = r"traffic\.1\.end: 4 s is not after the last flow's start at 4 s"
+            with pytest.raises(ConfigError, match=words):
+                scenario_files.loaded(tmp_path, late)
+
+
 @functools.cache
 def any_loaded() -> Loaded:
     return load(SHIPPED[0])

@@ -42,7 +42,9 @@ def resolved(scenario: Scenario, topology: Topology) -> Scenario:
     changes: dict[str, object] = {"traffic": traffic}
     if scenario.ramp_up == AUTO:
         changes["ramp_up"] = _ramp_up(scenario, traffic, topology)
-    return scenario.model_copy(update=changes)
+    found = scenario.model_copy(update=changes)
+    _check_ends(found)
+    return found
 
 
 def _check_names(scenario: Scenario, topology: Topology) -> None:
@@ -92,6 +94,22 @@ def _check_videos(traffic: tuple[Group, ...], topology: Topology) -> None:
                     check_playable(group, sender, downstream)
                 except KeyedError as error:
                     raise KeyedError(f"traffic.{index}.{error.key}", str(error)) from None
+
+
+def _check_ends(scenario: Scenario) -> None:
+    """Flows of a group may begin one after the other, and each begins before the group's end."""
+    for index, group in enumerate(scenario.traffic):
+        if group.end is None:
+            continue
+        begun = -scenario.ramp_up_seconds * 1e9 if group.start is None else group.start
+        delay = max(sent.delay for _, _, sent in group.flows()) * 1e9
+        last = round(begun + (group.start_spread or 0) + delay)
+        if group.end <= last:
+            raise KeyedError(
+                f"traffic.{index}.end",
+                f"{format_duration(group.end)} is not after the last flow's start at "
+                f"{format_duration(last)}",
+            )
 
 
 def _spread(group: Group, topology: Topology, key: str) -> Group:
