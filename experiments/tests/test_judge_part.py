@@ -304,6 +304,16 @@ def test_what_never_comes_is_beyond_any_bound() -> None:
     assert verdict(part, seeds([15.0] * 19 + [math.inf])) is U
 
 
+def test_it_is_told_where_seeds_never_come_to_a_value() -> None:
+    # Tables have no end of an interval that is infinite.
+    part = made_part(contradicted=beyond(below=5, above=30))
+    assert reason(part, seeds([15.0] * 19 + [math.inf])) == (
+        U,
+        "1 of 20 seeds have no finite value",
+    )
+    assert reason(part, seeds([math.inf] * 5)) == (C, "5 of 5 seeds have no finite value")
+
+
 def test_what_was_not_run_is_told() -> None:
     part = made_part()
     assert reason(part, None) == (N, "was not run")

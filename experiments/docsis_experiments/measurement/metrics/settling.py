@@ -4,8 +4,8 @@
     settling = (start of the first half second from which on every half second's mean latency
                is within 20% of the mean of the second half of the time) - fall
 
-The time that is looked at is as long as the bound, from the fall on. It is the bound itself where
-the last half second is not within 20%: then latency never settled in that time. The rate has
+The time that is looked at is as long as the bound, from the fall on. Settling is infinite where the
+last half second is not within 20%: then latency never settled in that time. The rate has
 fallen at the end of the last half second in which more than 1.3 times as many packets arrived as
 in a half second of the last quarter of the measured time, by their median.
 """
@@ -45,7 +45,12 @@ def fall(scope: Scope, run: RunRecord) -> float:
 
 
 def settled_after(sent_s: Floats, delay_ms: Floats, begin: float, seconds: float) -> float:
-    """Seconds from `begin`; NaN where a half second of that time has no packet that arrived."""
+    """The time from `begin` until all later means are even.
+
+    Returns:
+        Seconds; infinite where the last half second is uneven; NaN where a half second of that time
+        has no packet that arrived.
+    """
     bins = math.floor(seconds / BIN_SECONDS)
     number = np.floor((sent_s - begin) / BIN_SECONDS).astype(np.int64)
     chosen = (number >= 0) & (number < bins) & np.isfinite(delay_ms)
@@ -56,11 +61,14 @@ def settled_after(sent_s: Floats, delay_ms: Floats, begin: float, seconds: float
     later = number[chosen] >= bins // 2
     even = float(delay_ms[chosen][later].mean())
     uneven = np.flatnonzero(np.abs(means - even) > WITHIN * even)
-    return float((uneven[-1] + 1) * BIN_SECONDS) if uneven.size else 0.0
+    if not uneven.size:
+        return 0.0
+    settled = int(uneven[-1]) + 1
+    return settled * BIN_SECONDS if settled < bins else math.inf
 
 
 def settling(scope: Scope, run: RunRecord) -> float:
-    """Seconds from the fall of the rate; as long as the bound for never within it."""
+    """Seconds from the fall of the rate; infinite for never within the bound."""
     assert scope.bound_ms is not None, "checked with the experiment"
     begin = fall(scope, run)
     if math.isnan(begin) or begin + scope.bound_ms / 1e3 > scope.span(run)[1]:

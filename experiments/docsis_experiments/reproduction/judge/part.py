@@ -85,7 +85,7 @@ def judge_part(part: Part, bench: Bench) -> PartJudged:
 def place(
     part: Part, measured: Measured, found: Estimated, without_mac: bool
 ) -> tuple[Verdict, str]:
-    """Compares an interval with a part's bands; tells in words why the verdict is undecided.
+    """Compares an interval with a part's bands; tells in words what the numbers leave open.
 
     Args:
         part: The part whose bands are meant.
@@ -104,8 +104,8 @@ def place(
         return Verdict.REPRODUCED, ""
     contradicted = inner.excludes(found.interval) if beyond is None else beyond.has(found.interval)
     if contradicted:
-        return Verdict.CONTRADICTED, ""
-    return Verdict.UNDECIDED, "there were events" if part.no_event else ""
+        return Verdict.CONTRADICTED, _never(measured)
+    return Verdict.UNDECIDED, "there were events" if part.no_event else _never(measured)
 
 
 def bands(part: Part, without_mac: bool) -> tuple[Reproduced, Contradicted | None]:
@@ -125,6 +125,17 @@ def _events(measured: Measured) -> bool:
     if isinstance(measured, Pooled):
         return any(value != 0 for row in measured.values.values() for value in row)
     return measured.value != 0
+
+
+def _never(measured: Measured) -> str:
+    """How many seeds are infinite, which stands for never, in words; "" where none is.
+
+    Tables cannot show an end of an interval that is infinite.
+    """
+    if not isinstance(measured, Seeds):
+        return ""
+    count = sum(map(math.isinf, measured.values.values()))
+    return f"{count} of {len(measured.values)} seeds have no finite value" if count else ""
 
 
 def _held(part: Part, measured: Measured | None, found: Estimated) -> tuple[Verdict, str]:
