@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import socket
 import struct
 import subprocess
@@ -24,6 +25,7 @@ from docsis_experiments.stages.mininet.traffic.flows import Flow, Kind
 from docsis_experiments.stages.mininet.traffic.flows.retransmitted import Retransmitted
 from docsis_experiments.stages.mininet.traffic.flows.sender import Sender, SendingError
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.session import wait_until_ready
 
 pytestmark = pytest.mark.root
 
@@ -262,6 +264,34 @@ def test_program_of_streams_ends_with_words(with_udp: bool, tmp_path: Path) -> N
             abort(server.accept()[0])
             assert process.wait(PATIENCE) == 1
             assert log.read_text().splitlines()[-1].startswith("tcp one: ")
+
+
+def test_program_of_streams_begins_when_it_is_told(tmp_path: Path) -> None:
+    """Not a time after it is ready: the idle time of a run ends for all of its traffic at once."""
+    file, start = tmp_path / "streams.json", tmp_path / "start"
+    with socket.create_server((HOST, 0)) as server, socket.socket(type=socket.SOCK_DGRAM) as sink:
+        sink.bind((HOST, 0))
+        ends: dict[load.Transport, socket.socket] = {"tcp": server, "udp": sink}
+        streams = [
+            load.Stream(transport, transport, (HOST, 0), (HOST, port_of(made)), os.getpid(),
+                        os.getpid(), 0, 1e6, 800)
+            for transport, made in ends.items()
+        ]  # fmt: skip
+        load.write(streams, file)
+        for made in ends.values():
+            made.settimeout(PATIENCE)
+        with program(load.send_command(file, start), tmp_path) as (process, log):
+            connection, _ = server.accept()
+            wait_until_ready(process, "the sender", log)
+            start_ns = time.time_ns() + 400_000_000
+            load.tell(process, start, start_ns)
+            with connection:
+                connection.settimeout(PATIENCE)
+                assert sink.recv(2000)
+                assert time.time_ns() >= start_ns
+                assert connection.recv(1)
+            process.terminate()
+            assert process.wait(PATIENCE) == -signal.SIGTERM, log.read_text()
 
 
 def test_files_follow_on_a_kept_connection() -> None:

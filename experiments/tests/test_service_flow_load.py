@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -65,18 +66,36 @@ def test_shares_of_several_upstream_channels_are_refused() -> None:
     assert len(plan_load(deployment, "downstream").loads) == 16
 
 
-def test_programs_send_what_is_planned_after_the_idle_time(tmp_path: Path) -> None:
+class Program:
+    """One that takes signals."""
+
+    def __init__(self) -> None:
+        self.signals: list[int] = []
+
+    def send_signal(self, number: int) -> None:
+        self.signals.append(number)
+
+
+def test_programs_send_what_is_planned_from_when_they_are_told(tmp_path: Path) -> None:
     load = plan(tcp=True)
     started: list[tuple[str, list[str]]] = []
 
     def start(what: str, command: Sequence[str]) -> subprocess.Popen[bytes]:
         started.append((what, list(command)))
-        return None  # type: ignore[return-value]
+        made: Any = Program()
+        program: subprocess.Popen[bytes] = made
+        return program
 
-    assert len(traffic(tmp_path, load).start(start, 5.0)) == 2
+    loaded = traffic(tmp_path, load)
+    programs: Any = loaded.start(start)
+    receiver, sender = programs
     # The receiver listens before anybody sends.
     assert [what for what, _ in started] == ["load-receiver", "load-sender"]
-    assert started[1][1][-1] == "5"
+    told = Path(started[1][1][-1])
+    assert not told.exists()
+    loaded.tell(123 * SECOND)
+    assert (receiver.signals, sender.signals) == ([], [signal.SIGUSR1])
+    assert int(told.read_text()) == 123 * SECOND
     streams = json.loads((tmp_path / "streams.json").read_text())
     assert [stream["name"] for stream in streams] == [one.name for one in load.loads]
     rates = {stream["name"]: (stream["transport"], stream["rate"]) for stream in streams}

@@ -250,10 +250,12 @@ class Played:
         programs += self._videos.start(self._start)
         programs += self._torrents.start_peers()
         for load in self._loads.values():
-            programs += load.start(self._start, self._plan.idle_seconds)
+            programs += load.start(self._start)
         sender, origin_ns = self._start_sender()
         self._start_ns = origin_ns + round(self._plan.measured_from * 1e9)
         self._videos.tell(origin_ns)
+        for load in self._loads.values():
+            load.tell(origin_ns + round(self._plan.idle_seconds * 1e9))
         programs += self._torrents.start_clients(origin_ns)
         programs += self._web.start_users(origin_ns)
         programs += self._requests.start(self._start, origin_ns)

@@ -44,21 +44,32 @@ class ServiceFlowTraffic:
         self._testbed = testbed
         self._streams = folder / "streams.json"
         self._samples = folder / "streams.csv"
+        self._start_file = folder / "streams-start"
+        self._sender: subprocess.Popen[bytes] | None = None
         self._plan = plan
         self._reader = reader
         self._first = self._last = _Reading(0, {})
 
-    def start(self, start: Start, idle_seconds: float) -> list[subprocess.Popen[bytes]]:
-        """The receiver and the sender, which sends after an idle time.
+    def start(self, start: Start) -> list[subprocess.Popen[bytes]]:
+        """The receiver and the sender, which then waits until it is told when to begin.
 
         Raises:
             TestbedError: One of them ended at its start.
         """
         load.write(streams_of(self._testbed, self._plan), self._streams)
-        return [
-            start("load-receiver", load.receive_command(self._streams, self._samples)),
-            start("load-sender", load.send_command(self._streams, idle_seconds)),
-        ]
+        receiver = start("load-receiver", load.receive_command(self._streams, self._samples))
+        command = load.send_command(self._streams, self._start_file)
+        self._sender = start("load-sender", command)
+        return [receiver, self._sender]
+
+    def tell(self, start_ns: int) -> None:
+        """Tell the sender when it begins.
+
+        Args:
+            start_ns: Wall clock in nanoseconds.
+        """
+        assert self._sender is not None, "started"
+        load.tell(self._sender, self._start_file, start_ns)
 
     def begin(self) -> None:
         """The measured time begins."""

@@ -2,22 +2,24 @@
 """Steady UDP, and TCP that takes what it gets, between many hosts: one sender and one receiver.
 
     python -m ...traffic.load receive STREAMS.json SAMPLES.csv
-    python -m ...traffic.load send STREAMS.json IDLE_SECONDS
+    python -m ...traffic.load send STREAMS.json [START]
 
 Each is one process with sockets in the namespaces of the hosts, because a program for each of
 hundreds of streams would need more of a machine than their packets do. Both say "ready" when
-their sockets are there, and go on until they are ended; the sender sends nothing for an idle time
-after that. The receiver writes ten times a second
-what has arrived of each stream, in bytes of Ethernet frames to the end of their CRC, and how many
-datagrams its own sockets had no room for.
+their sockets are there, and go on until they are ended. The sender sends at once; or, with a file
+START, when that says: SIGUSR1 tells it that the wall clock's nanosecond is in there. The receiver
+writes ten times a second what has arrived of each stream, in bytes of Ethernet frames to the end of
+their CRC, and how many datagrams its own sockets had no room for.
 """
 
 from __future__ import annotations
 
 import heapq
 import json
+import signal
 import socket
 import struct
+import subprocess
 import sys
 import threading
 import time
@@ -45,7 +47,7 @@ _CHUNK: Final = 1 << 16
 _LOOK_SECONDS: Final = 0.2
 """At the latest after this long the sender looks whether a thread of its own has failed."""
 _BACKLOG: Final = 256
-
+_TOLD: Final = signal.SIGUSR1
 
 Transport = Literal["udp", "tcp"]
 
@@ -89,9 +91,25 @@ class Stream:
         return made
 
 
-def send_command(streams: Path, idle_seconds: float = 0.0) -> list[str]:
-    """The sender of the streams in a file, and for how long it is ready and sends nothing."""
-    return [sys.executable, "-m", __name__, "send", str(streams), f"{idle_seconds:g}"]
+def send_command(streams: Path, start: Path | None = None) -> list[str]:
+    """The sender of the streams in a file, and where it will read when it begins, if not at once.
+
+    See `tell`.
+    """
+    told = [] if start is None else [str(start)]
+    return [sys.executable, "-m", __name__, "send", str(streams), *told]
+
+
+def tell(sender: subprocess.Popen[bytes], start: Path, start_ns: int) -> None:
+    """Tell a sender that is ready when it begins: its start-up is no part of anybody's timetable.
+
+    Args:
+        sender: The program.
+        start: The file of its command.
+        start_ns: Wall clock in nanoseconds; at once if that has passed.
+    """
+    start.write_text(f"{start_ns}\n")
+    sender.send_signal(_TOLD)
 
 
 def receive_command(streams: Path, samples: Path) -> list[str]:
@@ -122,12 +140,12 @@ class SendingError(Exception):
 _Failures = SimpleQueue[SendingError]
 
 
-def send(streams: Sequence[Stream], idle_seconds: float = 0.0) -> None:
+def send(streams: Sequence[Stream], start: Path | None = None) -> None:
     """Send until the process is ended.
 
     Args:
         streams: What is sent.
-        idle_seconds: Until the first packet of data.
+        start: Will say when; at once unless given.
 
     Raises:
         SendingError: A stream of TCP came to an end.
@@ -146,8 +164,12 @@ def send(streams: Sequence[Stream], idle_seconds: float = 0.0) -> None:
     sockets = [stream.endpoint(socket.SOCK_DGRAM) for stream in paced]
     for made in sockets:
         made.setsockopt(socket.SOL_SOCKET, _SO_SNDBUFFORCE, _SEND_BUFFER)
+    # From "ready" on it may come.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {_TOLD})
     print("ready", flush=True)
-    time.sleep(idle_seconds)
+    if start is not None:
+        signal.sigwait({_TOLD})
+        time.sleep(max(0.0, (int(start.read_text()) - time.time_ns()) / 1e9))
     for thread in pouring:
         thread.start()
     _pace(
@@ -272,7 +294,7 @@ def main(arguments: Sequence[str]) -> None:
     streams = read(Path(arguments[1]))
     with _quietly():
         if arguments[0] == "send":
-            send(streams, float(arguments[2]))
+            send(streams, Path(arguments[2]) if arguments[2:] else None)
         else:
             receiver = Receiver(streams)
             with Path(arguments[2]).open("w") as output:
