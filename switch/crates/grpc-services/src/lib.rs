@@ -34,6 +34,7 @@ mod heap;
 mod in_flight;
 pub mod in_process;
 pub mod journal;
+mod live_traces;
 mod notes;
 mod op;
 mod options;

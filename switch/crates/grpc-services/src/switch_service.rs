@@ -6,15 +6,16 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use device::{DeviceCounters, Link, ModelKind, PortState, TRACES, Traffic, TrafficManagerState};
+use device::{DeviceCounters, Link, ModelKind, PortState, Traffic, TrafficManagerState};
 use tonic::{Request, Response, Status};
 
+use crate::live_traces;
 use crate::process::Process;
 use crate::proto::docsis::switch::v1 as switch;
 use crate::proto::docsis::switch::v1::switch_server::Switch;
 use crate::target::Target;
 use crate::targets::Targets;
-use crate::trace_feed::{self, Feed};
+use crate::trace_feed::Feed;
 
 /// Implements the service.
 #[derive(Clone, Debug)]
@@ -46,35 +47,8 @@ impl Switch for SwitchService {
         let request = request.into_inner();
         let targets = self.targets_of(request.device_id)?;
         let several = self.targets.0.len() > 1;
-        let (source, feed, gone) = trace_feed::channel(request);
-        let mut traces = Vec::with_capacity(targets.len());
-        let mut refusal = None;
-        for target in targets {
-            let id = target.handle.device_id();
-            let sink = source.sink(id, several);
-            match target.call(move |device, _| device.add_trace(sink)).await? {
-                Some(trace) => traces.push((target, trace)),
-                None => {
-                    refusal = Some(Status::resource_exhausted(format!(
-                        "device {id} has {TRACES} traces already; end one of them"
-                    )));
-                    break;
-                }
-            }
-        }
-        tokio::spawn(async move {
-            // Nothing is ever sent: this is ready when the stream drops the sender.
-            let _ = gone.await;
-            for (target, trace) in traces {
-                let _ = target
-                    .call(move |device, _| device.remove_trace(trace))
-                    .await;
-            }
-        });
-        match refusal {
-            Some(status) => Err(status),
-            None => Ok(Response::new(feed)),
-        }
+        let feed = live_traces::begin(targets, request, several).await?;
+        Ok(Response::new(feed))
     }
 
     async fn get_info(
