@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Mapping, Sequence
 
 import pytest
@@ -13,6 +14,7 @@ from rules_made import around, band, beyond, made_part, made_rule, seeds
 from docsis_experiments.reproduction.catalogue.loader import registered_rules
 from docsis_experiments.reproduction.catalogue.part import IntervalKind, Place, Role
 from docsis_experiments.reproduction.catalogue.rule import Best, Kind, Rule
+from docsis_experiments.reproduction.judge.limits import _KEPT_TO, limits_of
 from docsis_experiments.reproduction.judge.row import Asking, judge, seeds_that_count
 from docsis_experiments.reproduction.judge.together import all_of, one_of
 from docsis_experiments.reproduction.judge.verdict import (
@@ -113,6 +115,34 @@ def test_one_of_several_alternatives_is_enough(
     assert row(made_rule(*parts), measured).verdict is expected
     worse = made_rule(*parts, made_part("z"))
     assert row(worse, {**measured, "z": around(40)}).verdict is C
+
+
+def test_interval_ends_where_no_value_can_be() -> None:
+    """004-F7a: R 87-100%, of requests that collide; Student's t alone would reach to 100.4%."""
+    rule = registered_rules()["004-F7a"]
+    spread = dict(zip(range(1, 6), (98.5, 99.9, 99.9, 99.9, 99.9), strict=True))
+    measured = {part.name: Seeds(spread) for part in rule.parts_at(1)}
+    measured["n100 t2"] = around(50, how_many=5)
+    judged = row(rule, measured)
+    assert judged.verdict is R
+    [interval] = {one.estimate.interval for one in judged.first.parts[1:]}
+    assert interval is not None
+    assert interval.low < 99
+    assert interval.high == 100
+    # What is no share has no end there.
+    other = row(made_rule(made_part()), {"a": Seeds(spread)}).first.parts[0].estimate.interval
+    assert other is not None
+    assert (other.low, other.high > 100) == (interval.low, True)
+
+
+def test_limits_are_those_of_registered_parts() -> None:
+    for name, patterns in _KEPT_TO.items():
+        parts = [part.name for part in registered_rules()[name].parts]
+        for pattern in patterns:
+            found = limits_of(name, fnmatch.filter(parts, pattern))
+            assert found, f"{name}: no part is called {pattern}"
+            # A difference or a ratio of such values has other limits.
+            assert not any(" minus " in part or " over drop-tail" in part for part in found)
 
 
 def test_at_smoke_nothing_is_judged_and_trial_seeds_may_be_there() -> None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The interval of what was measured, by the method that the catalogue's section 1 names. Pure.
 
-one number a seed    below ten seeds Student's t on them, from ten on a percentile bootstrap of
-                     whole seeds; both are of the mean over seeds
+one number a seed    below ten seeds Student's t on them, cut off where values end, from ten on a
+                     percentile bootstrap of whole seeds; both are of the mean over seeds
 pooled               a percentile bootstrap of whole seeds, of the statistic of all of them
 share                Wilson's
 exact                the value itself
@@ -24,6 +24,7 @@ from docsis_experiments.measurement.intervals import (
     mean_interval,
     statistic_bootstrap,
 )
+from docsis_experiments.measurement.metric import UNLIMITED, Limits
 from docsis_experiments.reproduction.row import Exact, Measured, Pooled, Seeds, Share
 
 LEAST_SEEDS: Final = 2
@@ -60,18 +61,19 @@ def nothing(confidence: float, why: str) -> Estimated:
     return Estimated(math.nan, None, confidence, "", 0, (), why)
 
 
-def estimate(measured: Measured, confidence: float) -> Estimated:
+def estimate(measured: Measured, confidence: float, limits: Limits = UNLIMITED) -> Estimated:
     """The value and its interval.
 
     Args:
         measured: The values of a part.
         confidence: The interval's confidence, 0.95 or 0.99.
+        limits: The limits that a seed's value keeps to.
 
     Raises:
         ValueError: A share has more hits than draws, or the rows of a pooled one differ in length.
     """
     if isinstance(measured, Seeds):
-        return _of_seeds(measured, confidence)
+        return _of_seeds(measured, confidence, limits)
     if isinstance(measured, Pooled):
         return _of_all(measured, confidence)
     if isinstance(measured, Share):
@@ -79,18 +81,18 @@ def estimate(measured: Measured, confidence: float) -> Estimated:
     return _of_exact(measured, confidence)
 
 
-def _of_seeds(measured: Seeds, confidence: float) -> Estimated:
+def _of_seeds(measured: Seeds, confidence: float, limits: Limits) -> Estimated:
     numbers = tuple(sorted(measured.values))
     # Summed in an order that follows from the values, so that seeds can be renamed.
     values = np.sort(np.array([measured.values[number] for number in numbers], np.float64))
     mean = _mean(values)
     if why := _hindrance(values, numbers, measured):
         return Estimated(mean, None, confidence, "", values.size, numbers, why)
-    interval, method, why = _of_mean(values, confidence)
+    interval, method, why = _of_mean(values, confidence, limits)
     return Estimated(mean, interval, confidence, method, values.size, numbers, why)
 
 
-def _of_mean(values: Floats, confidence: float) -> tuple[Interval | None, str, str]:
+def _of_mean(values: Floats, confidence: float, limits: Limits) -> tuple[Interval | None, str, str]:
     student = values.size < BOOTSTRAP_RUNS
     method = "student" if student else "bootstrap"
     if values[0] == values[-1]:
@@ -99,7 +101,7 @@ def _of_mean(values: Floats, confidence: float) -> tuple[Interval | None, str, s
     if never and (student or (math.isinf(values[0]) and math.isinf(values[-1]))):
         return None, "", f"{never} of {values.size} seeds have no finite value"
     if student:
-        return mean_interval(values, confidence), method, ""
+        return mean_interval(values, confidence).within(limits), method, ""
     return mean_bootstrap(values, confidence), method, ""
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from docsis_experiments.measurement.intervals import CONFIDENCE
+from docsis_experiments.measurement.metric import UNLIMITED, Limits
 from docsis_experiments.reproduction.catalogue.bounds import Contradicted, Reproduced
 from docsis_experiments.reproduction.catalogue.part import IntervalKind, Part, Role
 from docsis_experiments.reproduction.judge.estimate import Estimated, estimate, nothing
@@ -32,6 +33,7 @@ class Bench:
         confidence: The intervals' confidence, where the part does not want a higher one.
         without_mac: Whether there was no MAC.
         absent: Why parts were not run, as the end of a sentence; may be "".
+        limits: The limits that values keep to, by the names of the parts that have any.
     """
 
     parts: Mapping[str, Part]
@@ -39,6 +41,7 @@ class Bench:
     confidence: float = CONFIDENCE
     without_mac: bool = False
     absent: str = ""
+    limits: Mapping[str, Limits] = field(default_factory=dict)
 
     def estimate(self, part: Part) -> Estimated:
         """Estimates a part, with the confidence that it wants.
@@ -55,7 +58,7 @@ class Bench:
                 f'"{part.name}" is {type(measured).__name__}, and the rule has it as '
                 f"{_TYPES[part.interval].__name__}"
             )
-        return estimate(measured, confidence)
+        return estimate(measured, confidence, self.limits.get(part.name, UNLIMITED))
 
 
 def judge_part(part: Part, bench: Bench) -> PartJudged:

@@ -11,6 +11,7 @@ from typing import Final
 from docsis_experiments.measurement.intervals import CONFIDENCE
 from docsis_experiments.reproduction.catalogue.part import Part, Place, Role
 from docsis_experiments.reproduction.catalogue.rule import FIRST, Best, Kind, Rule
+from docsis_experiments.reproduction.judge.limits import limits_of
 from docsis_experiments.reproduction.judge.part import Bench, judge_part
 from docsis_experiments.reproduction.judge.together import definitions, together
 from docsis_experiments.reproduction.judge.verdict import (
@@ -115,6 +116,7 @@ def _reading(
         EXTENDED_CONFIDENCE if extended else CONFIDENCE,
         without_mac,
         absent,
+        limits_of(rule.id, [part.name for part in parts]),
     )
     try:
         judged = tuple(_part(rule, part, bench, asking) for part in parts)
