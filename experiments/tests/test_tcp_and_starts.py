@@ -183,9 +183,42 @@ def test_what_comes_in_the_first_tenth_of_a_second_counts(tmp_path: Path) -> Non
     ],
 )
 def test_each_part_of_tcp_reaches_the_world(change: str, tmp_path: Path) -> None:
+    assert changes_the_run("{name: ftp, kind: transfer}", change, tmp_path)
+
+
+LOAD = "{name: load, kind: every-service-flow, transport: tcp}"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "{profile: rfc}",
+        "{acknowledgements: every-segment}",
+        "{segment: 500 B}",
+        "{profile: rfc, least_timeout: 200 ms}",
+        "{initial_window: 2}",
+        "{receive_window: 32 KB}",
+    ],
+)
+def test_the_load_of_all_service_flows_has_the_experiment_s_tcp(
+    change: str, tmp_path: Path
+) -> None:
+    assert changes_the_run(LOAD, change, tmp_path)
+
+
+@pytest.mark.parametrize("change", ["{congestion_control: reno}", "{segment: 1000 B}"])
+def test_the_load_of_all_service_flows_has_cubic_and_frames_of_its_own(
+    change: str, tmp_path: Path
+) -> None:
+    assert not changes_the_run(LOAD, change, tmp_path)
+
+
+def changes_the_run(group: str, tcp: str, tmp_path: Path) -> bool:
+    """Whether a run in which one group sends is another one with the key `tcp`."""
+
     def digest(*changes: tuple[str, str]) -> Any:
         shorter = ("measured: 10 s", "measured: 1 s")
-        return only(tmp_path, "{name: ftp, kind: transfer}", shorter, *changes).digest
+        return only(tmp_path, group, shorter, *changes).digest
 
-    key = ("direction: upstream", f"direction: upstream\ntcp: {change}")
-    assert digest() != digest(key)
+    key = ("direction: upstream", f"direction: upstream\ntcp: {tcp}")
+    return bool(digest() != digest(key))

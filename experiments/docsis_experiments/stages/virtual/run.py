@@ -158,7 +158,9 @@ class _Played:
         if self._downstream_mbps is not None:
             play.world.meter(self._cmts.name, RF_PORT, METERED_NS)
         self._loads = {
-            group: ServiceFlowTraffic(play, load, self._device, plan.idle_seconds)
+            group: ServiceFlowTraffic(
+                play, load, self._device, plan.idle_seconds, self._scenario.tcp
+            )
             for group, load in plan.loads.items()
         }
         play.run_until("idle", plan.idle_seconds)

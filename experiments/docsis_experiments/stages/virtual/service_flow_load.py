@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from docsis_control.lengths import FCS_BYTES
 from docsis_control.plan import QUEUES
 from docsis_control.topology.models import Device
+from docsis_experiments.experiment.tcp import Tcp
 from docsis_experiments.measurement.service_flow_shares import FORWARDED, MeasuredShares
 from docsis_experiments.stages.virtual.play import Play
+from docsis_experiments.stages.virtual.traffic import tcp_options
 from docsis_experiments.traffic.lengths import TCP_HEADERS
 from docsis_experiments.traffic.service_flow_load import Load, LoadPlan
 from docsis_testbed.congestion import CONGESTION_CONTROL
@@ -31,7 +33,9 @@ class _Reading:
 class ServiceFlowTraffic:
     """Loads all service flows of a direction, and tells what each of them got."""
 
-    def __init__(self, play: Play, plan: LoadPlan, device: Device, start_seconds: float) -> None:
+    def __init__(
+        self, play: Play, plan: LoadPlan, device: Device, start_seconds: float, tcp: Tcp
+    ) -> None:
         """Has the load sent from a time of the run on.
 
         Args:
@@ -39,13 +43,14 @@ class ServiceFlowTraffic:
             plan: What is sent.
             device: Queues that direction.
             start_seconds: When it begins.
+            tcp: How TCP works.
         """
         self._play = play
         self._plan = plan
         self._device = device
         start_ns = play.at(start_seconds)
         self._numbers = {
-            load.name: _started(play, load, plan.frame_bytes, start_ns) for load in plan.loads
+            load.name: _started(play, load, plan.frame_bytes, start_ns, tcp) for load in plan.loads
         }
         self._first = self._last = _Reading(0, {}, {})
 
@@ -82,18 +87,21 @@ class ServiceFlowTraffic:
         )
 
 
-def _started(play: Play, load: Load, frame_bytes: int, start_ns: int) -> int:
+def _started(play: Play, load: Load, frame_bytes: int, start_ns: int, tcp: Tcp) -> int:
     """The number of the application in the world."""
     header = load.header
     ends = load.source, load.destination, header.destination_port
     if load.transport == "tcp":
+        options = tcp_options(tcp)
+        # As between Mininet's hosts: the shorter of the load's own segments and all hosts' ones.
+        segment = min(options["segment"], frame_bytes - FCS_BYTES - TCP_HEADERS)
         return play.world.tcp_transfer(
             *ends,
             start_ns=start_ns,
             source_port=header.source_port,
             tos=header.tos,
             congestion=CONGESTION_CONTROL,
-            segment=frame_bytes - FCS_BYTES - TCP_HEADERS,
+            **options | {"segment": segment},
         )
     return play.world.udp_stream(
         *ends,
