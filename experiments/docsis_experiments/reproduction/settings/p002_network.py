@@ -16,9 +16,13 @@ from typing import Any, Final
 from docsis_control.config.units import format_duration, format_rate
 from docsis_control.lengths import frame_length
 from docsis_control.topology.models import Topology
+from docsis_experiments.experiment.tcp import ETHERNET_SEGMENT, TIMESTAMPS
 
 FRAME: Final = frame_length(1514)
 """Bytes of a packet to the end of the CRC."""
+
+PAYLOAD: Final = ETHERNET_SEGMENT - TIMESTAMPS
+"""Bytes of such a packet that are payload of TCP."""
 
 CAPACITY: Final = 38_000_000
 """bit/s of the channel, as the shares say, and what they are of."""

@@ -28,6 +28,7 @@ from docsis_experiments.reproduction.settings.p002_network import (
     BUFFER,
     CAPACITY,
     FRAME,
+    PAYLOAD,
     Subscriber,
     network,
 )
@@ -58,7 +59,6 @@ from docsis_experiments.reproduction.settings.p002_traffic import (
 )
 from docsis_experiments.runs.unit import Unit
 
-_SEGMENT: Final = 1460
 _GOODPUT: Final = 38_900_000
 """bit/s of payload, in the reading that has it."""
 
@@ -152,7 +152,7 @@ class Setting:
     def topology(self, which: Reading) -> Topology:
         """The topology on which it is played."""
         payload = which is Reading.CAPACITY_389
-        rate = _GOODPUT * FRAME // _SEGMENT if payload else CAPACITY
+        rate = _GOODPUT * FRAME // PAYLOAD if payload else CAPACITY
         if self.experiment is Experiment.ONE_VIDEO:
             rate = ONE_VIDEO
         return network(rate, self.subscribers(which))
