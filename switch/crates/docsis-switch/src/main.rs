@@ -16,6 +16,7 @@ mod ctl;
 mod defect;
 mod device_core;
 mod device_thread;
+mod ending;
 mod forward;
 mod interface;
 mod link;

@@ -18,6 +18,8 @@ const ROOM: usize = 16 << 20;
 const MUCH: usize = 1 << 20;
 /// How often a thread is looked at that is given a limited time to end.
 const LOOK: Duration = Duration::from_millis(2);
+/// How long the end of the process waits for a file before it says what it waits for.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// Fewer are written after that time.
 const SOON: Duration = Duration::from_millis(100);
 
@@ -83,6 +85,7 @@ impl Write for Spool {
 }
 
 struct Writing {
+    name: String,
     state: Arc<Lock<State>>,
     thread: JoinHandle<()>,
 }
@@ -142,30 +145,52 @@ impl Spools {
         room: usize,
     ) -> Result<Spool, String> {
         let state = Arc::new(Lock::new(State::default()));
-        let (there, tell) = (Arc::clone(&state), self.tell);
+        let (there, tell, title) = (Arc::clone(&state), self.tell, name.clone());
         let thread = Builder::new()
             .name("spool".into())
-            .spawn(move || write(&name, out, &there, tell))
+            .spawn(move || write(&title, out, &there, tell))
             .map_err(|error| format!("no thread to write a file: {error}"))?;
         let spool = Spool {
             state: Arc::clone(&state),
             writer: thread.thread().clone(),
             room,
         };
-        self.writing.push(Writing { state, thread });
+        self.writing.push(Writing {
+            name,
+            state,
+            thread,
+        });
         Ok(spool)
     }
 
-    /// Waits until all is written that was to be by now, and says what came of it.
+    /// Waits until all is written that was to be by now, and says what came of it. Where that takes
+    /// long it says what it waits for: a pipe may be read by somebody who looks at it page by page.
     pub fn close(self) {
-        for Writing { state, .. } in &self.writing {
+        for Writing { state, thread, .. } in &self.writing {
             state.lock().closed = true;
+            thread.thread().unpark();
+        }
+        self.wait_until(Instant::now() + PATIENCE);
+        for Writing { name, thread, .. } in &self.writing {
+            if !thread.is_finished() {
+                let text = format!(
+                    "the end waits until {name} is written; it ends at once with a second signal"
+                );
+                (self.tell)(Level::WARN, &text);
+            }
         }
         for Writing { thread, .. } in self.writing {
-            thread.thread().unpark();
             if thread.join().is_err() {
                 (self.tell)(Level::ERROR, "a thread that writes a file has failed");
             }
+        }
+    }
+
+    /// Waits until all threads have ended, but no longer than this.
+    fn wait_until(&self, end: Instant) {
+        let is_open = || !self.writing.iter().all(|one| one.thread.is_finished());
+        while is_open() && Instant::now() < end {
+            std::thread::park_timeout(LOOK);
         }
     }
 
@@ -173,7 +198,7 @@ impl Spools {
     /// in the middle of a panic.
     pub fn close_within(self, patience: Duration) {
         let end = Instant::now() + patience;
-        for Writing { state, thread } in &self.writing {
+        for Writing { state, thread, .. } in &self.writing {
             // The thread that panics may hold the lock.
             while Instant::now() < end {
                 if let Some(mut state) = state.try_lock() {
@@ -184,10 +209,7 @@ impl Spools {
             }
             thread.thread().unpark();
         }
-        let is_open = || !self.writing.iter().all(|one| one.thread.is_finished());
-        while is_open() && Instant::now() < end {
-            std::thread::park_timeout(LOOK);
-        }
+        self.wait_until(end);
     }
 }
 

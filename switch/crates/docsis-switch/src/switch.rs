@@ -6,6 +6,7 @@ use crate::clock::Clock;
 use crate::control::{Command, Control};
 use crate::defect;
 use crate::device_thread::{self, Common, Scheduling, ToRecord, Wanted};
+use crate::ending::Ending;
 use crate::link::LinkMonitor;
 use crate::logging::{self, Log};
 use crate::port::Time;
@@ -26,7 +27,7 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use tracing::{error, info, warn};
+use tracing::{info, warn};
 use v1model::{LoadOptions, Program};
 
 /// How soon to look again whether a thread that said so has ended, ns.
@@ -126,7 +127,7 @@ pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
     if let Some(path) = &args.log_file {
         defect::also_in(path.clone());
     }
-    let result = run_logging(args, target, &signals, log);
+    let result = run_logging(args, target, signals, log);
     logging::finish();
     result
 }
@@ -135,7 +136,7 @@ pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
 fn run_logging(
     args: &SwitchArgs,
     target: &TargetArgs,
-    signals: &Signals,
+    signals: Signals,
     log: Log,
 ) -> Result<(), String> {
     warn_of(args, target);
@@ -268,6 +269,7 @@ fn run_logging(
     for (device_id, device) in runnable {
         threads.push(device_thread::start(device_id, device, how, ended.clone())?);
     }
+    let ending = Ending::watch(signals, ended.clone())?;
     privileges::keep_for_interfaces(!args.interface.is_empty())
         .map_err(|error| format!("privileges cannot be given up: {error}"))?;
     #[cfg(not(test))]
@@ -283,7 +285,7 @@ fn run_logging(
     if args.test_defect {
         defect::provoke();
     }
-    supervise(signals, &ended, &mut links, &controls, &threads, args);
+    supervise(&ending, &ended, &mut links, &controls, &threads, args);
     for thread in threads {
         let _ = thread.join();
     }
@@ -371,28 +373,25 @@ fn summary(devices: &[(u64, Vec<(u16, String)>)]) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// Watches interfaces and signals until all devices have ended. The first
-/// signal lets them; a second ends the process at once.
+/// Watches interfaces until all devices have ended. The first signal lets them.
 fn supervise(
-    signals: &Signals,
+    ending: &Ending,
     ended: &Waker,
     links: &mut LinkMonitor,
     controls: &[Control],
     threads: &[JoinHandle<()>],
     args: &SwitchArgs,
 ) {
-    let mut poll = PollSet::of([signals.as_raw_fd(), ended.as_raw_fd(), links.as_raw_fd()]);
-    let mut ending = false;
+    let mut poll = PollSet::of([ended.as_raw_fd(), links.as_raw_fd()]);
+    let mut told = false;
     links.check();
     while !threads.iter().all(JoinHandle::is_finished) {
-        poll.wait(ending.then_some(LOOK_AGAIN));
-        if let Some(signal) = signals.take() {
-            if ending {
-                error!("a second signal: ending at once, without what is queued");
-                logging::finish();
-                std::process::exit(128 + signal);
-            }
-            ending = true;
+        poll.wait(told.then_some(LOOK_AGAIN));
+        if poll.is_ready(0) {
+            ended.reset();
+        }
+        if ending.is_asked() && !told {
+            told = true;
             info!("stopping: queues have {} ms to empty", args.drain_ms);
             for control in controls {
                 control.send(Command::Stop {
@@ -401,9 +400,6 @@ fn supervise(
             }
         }
         if poll.is_ready(1) {
-            ended.reset();
-        }
-        if poll.is_ready(2) {
             links.check();
         }
     }

@@ -318,6 +318,41 @@ fn a_second_signal_ends_it_at_once() {
     });
 }
 
+/// As with `--trace | less`, where the reader looks at the first page.
+#[test]
+fn a_second_signal_ends_it_although_nobody_reads_its_trace() {
+    with_links(|| {
+        let folder = Folder::new("unread");
+        let log = folder.file("log");
+        let log_file = log.to_str().unwrap();
+        let ports = [WIRE, "-i", "1@s1", "-i", "2@s2", "--log-file", log_file];
+        let mut switch = Switch::start(&[&ports[..], &["--trace"]].concat());
+        let h1 = Host::open("h1");
+        // More than a pipe takes.
+        for number in 0..=255 {
+            assert!(h1.send(&frame(0, number)));
+            assert!(h1.send(&frame(0, number)));
+        }
+        until("their arrival", || {
+            switch.port(1)["counters"]["received"]["frames"] == 512
+        });
+        switch.signal(libc::SIGTERM);
+        let logged = || std::fs::read_to_string(&log).unwrap();
+        until("that it says what it waits for", || {
+            logged().contains("until the trace on standard output is written")
+        });
+        assert!(switch.child.try_wait().unwrap().is_none(), "it waits");
+        switch.signal(libc::SIGTERM);
+        let mut status = None;
+        until("its end", || {
+            status = switch.child.try_wait().unwrap();
+            status.is_some()
+        });
+        assert_eq!(status.unwrap().code(), Some(128 + libc::SIGTERM));
+        assert!(logged().contains("second signal: ending"), "{}", logged());
+    });
+}
+
 #[test]
 fn captures_are_read_by_others() {
     with_links(|| {
