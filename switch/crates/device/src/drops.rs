@@ -117,8 +117,13 @@ pub struct Drops {
 
 impl Drops {
     pub(crate) fn note(&mut self, place: DropPlace) {
-        self.total += 1;
-        self.places[place as usize] += 1;
+        self.note_all(place, 1);
+    }
+
+    /// So many frames ended there.
+    pub(crate) fn note_all(&mut self, place: DropPlace, frames: u64) {
+        self.total += frames;
+        self.places[place as usize] += frames;
     }
 
     /// At all places.

@@ -97,7 +97,10 @@ impl Device {
             let port = self.ports[arrived.port as usize].number;
             let (index, paced) = (arrived.port, arrived.paced);
             self.note = arrived.note;
-            self.send(now, index, port, &mut arrived.frame, paced, output);
+            // The trace has told the end of its packet: it left for the delay line.
+            if !self.send(now, index, port, &mut arrived.frame, paced, output) {
+                self.drops.note(DropPlace::PacketIn);
+            }
             self.buffers.give(arrived.frame);
         }
     }
@@ -247,7 +250,7 @@ impl Device {
                     pipeline,
                     &mut self.packets,
                     &mut self.replicas,
-                    &mut self.counters,
+                    (&mut self.counters, &mut self.drops),
                     session,
                     packet,
                     InstanceType::EgressClone,

@@ -7,7 +7,7 @@
 
 use crate::counters::DeviceCounters;
 use crate::device::{Device, InFlight, Queued, Returned};
-use crate::drops::DropPlace;
+use crate::drops::{DropPlace, Drops};
 use crate::output::Note;
 use crate::pool::Pool;
 use crate::trace::copy_kind;
@@ -255,7 +255,7 @@ impl Device {
                 pipeline,
                 &mut self.packets,
                 &mut self.replicas,
-                &mut self.counters,
+                (&mut self.counters, &mut self.drops),
                 session,
                 packet,
                 InstanceType::IngressClone,
@@ -411,7 +411,7 @@ pub(crate) fn make_clone(
     pipeline: &mut Pipeline,
     packets: &mut Pool<Box<Packet>>,
     replicas: &mut Vec<Replica>,
-    counters: &mut DeviceCounters,
+    (counters, drops): (&mut DeviceCounters, &mut Drops),
     session: u16,
     packet: &Packet,
     instance_type: InstanceType,
@@ -438,6 +438,7 @@ pub(crate) fn make_clone(
     count_copies(&mut counters.egress_clones, copies, len);
     if packet.passes() >= MOST_PASSES {
         count_copies(&mut counters.too_many_passes, copies, len);
+        drops.note_all(DropPlace::TooManyPasses, copies as u64);
         return None;
     }
     let mut copy = packets.take();

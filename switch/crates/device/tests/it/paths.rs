@@ -334,19 +334,33 @@ fn a_held_frame_is_cloned_once() {
 
 #[test]
 fn what_the_controller_does_not_take_is_counted() {
-    let mut device = device(DeviceConfig::default());
-    let mut out = Recorder {
-        deaf: true,
-        ..Recorder::default()
-    };
-    let way = Way {
-        ingress: MULTICAST,
-        group: 1,
-        ..Way::default()
-    };
-    device.receive(0, CPU, &way.frame(20));
-    device.poll(0, &mut out);
-    assert_eq!(device.counters().packet_in_dropped.frames, 1);
+    for transmit_delay_ns in [0, 5] {
+        let mut device = device(DeviceConfig::default());
+        let port = PortConfig {
+            port: CPU,
+            transmit_delay_ns,
+            ..PortConfig::default()
+        };
+        let request = Configuration {
+            ports: vec![port],
+            ..Configuration::default()
+        };
+        device.configure(0, &request).unwrap();
+        let mut out = Recorder {
+            deaf: true,
+            ..Recorder::default()
+        };
+        let way = Way {
+            ingress: MULTICAST,
+            group: 1,
+            ..Way::default()
+        };
+        device.receive(0, CPU, &way.frame(20));
+        device.poll(5, &mut out);
+        assert_eq!(device.counters().packet_in_dropped.frames, 1);
+        assert_eq!(device.drops().at(DropPlace::PacketIn), 1);
+        assert!(device.books().balance(), "{:?}", device.books());
+    }
 }
 
 #[test]
