@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from docsis_control.state.counters import SERVICE_FLOW_COUNTERS
 from docsis_experiments.measurement.reading import Reading
 from docsis_experiments.reproduction.row import Asked, Computation, Draws, Row, Run
 from docsis_experiments.runs.outcome import PROBABILITIES, Group, Outcome
@@ -74,7 +75,7 @@ def outcome(
         unit: What it is of.
         groups: By name.
         value: What each quantity is, by its keys as a file has them.
-        counters: Those of the service flow; none unless given.
+        counters: Those of the service flow that are not 0.
     """
     return Outcome(
         key="",
@@ -89,7 +90,7 @@ def outcome(
             key: Reading(value(quantity.model_dump(mode="json", exclude_none=True)), "")
             for key, quantity in unit.measured.items()
         },
-        counters=counters or {},
+        counters=dict.fromkeys(SERVICE_FLOW_COUNTERS, 0) | dict(counters or {}),
         updates=0,
         missed=0,
         lateness_ms=0.0,

@@ -95,6 +95,13 @@ def test_loss_impairment_of_concealed_g711() -> None:
     assert voice.loss_impairment(5) == pytest.approx(15.78, abs=0.01)
 
 
+def test_loss_impairs_more_where_nothing_is_concealed() -> None:
+    # Ie_eff = 95 * 5 / (5 + 4.3)
+    without = voice.ROBUSTNESS_WITHOUT_CONCEALMENT
+    assert voice.loss_impairment(5, without) == pytest.approx(51.08, abs=0.01)
+    assert voice.rating(0, 5, without) == pytest.approx(voice.rating(0, 0) - 51.08, abs=0.01)
+
+
 def test_call_on_an_idle_path_is_excellent() -> None:
     # 20 ms of packetisation and 60 ms of jitter buffer: R = 93.2 - 0.024 * 80.4.
     assert voice.mos(np.full(1000, 0.4), 0) == pytest.approx(4.37, abs=0.01)

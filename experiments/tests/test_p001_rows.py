@@ -196,11 +196,19 @@ def test_readings_are_those_of_the_rule(name: str) -> None:
     readings = RULES[name].get("readings", {})
     first = set(units(name, 1))
     for number_, which in readings.items():
-        of_its_own = which in (Read.ACK_PER_SEGMENT, Read.PMIN_5)
+        of_its_own = which in (Read.ACK_PER_SEGMENT, Read.PMIN_5, Read.LEDBAT_100MS)
         runs = set(units(name, number_))
         assert not (runs & first if of_its_own else runs ^ first), which
         if which == Read.ACK_PER_SEGMENT:
             assert all('"every-segment"' in unit.scenario for unit in runs)
+        if which == Read.LEDBAT_100MS:
+            assert all(ledbat_targets(unit) == ["100 ms"] for unit in runs)
+            assert all(ledbat_targets(unit) == ["25 ms"] for unit in first)
+
+
+def ledbat_targets(unit: Unit) -> list[str]:
+    groups = json.loads(unit.scenario)["traffic"]
+    return [group["target"] for group in groups if group["kind"] == "ledbat"]
 
 
 def in_mininet(rule: Mapping[str, Any]) -> Iterator[str]:

@@ -18,6 +18,7 @@ from docsis_control.queue_managers.managers.pie_002 import Pie002
 from docsis_control.queue_managers.names import Preset
 from docsis_experiments.declared import modules
 from docsis_experiments.experiment.plan import plan_for, sustained_rate
+from docsis_experiments.measurement import voice
 from docsis_experiments.measurement.begun import begun
 from docsis_experiments.measurement.reading import Reading
 from docsis_experiments.reproduction.catalogue.loader import registered_rules
@@ -50,7 +51,11 @@ from docsis_experiments.reproduction.settings.p002_outcomes import (
     spread,
 )
 from docsis_experiments.reproduction.settings.p002_readings import Reading as Read
-from docsis_experiments.reproduction.settings.p002_traffic import round_trips_us
+from docsis_experiments.reproduction.settings.p002_traffic import (
+    UDP_FRAME,
+    UDP_PAYLOAD,
+    round_trips_us,
+)
 from docsis_experiments.reproduction.settings.p002_units import Experiment, Setting
 from docsis_experiments.reproduction.settings.session_hash import queue
 from docsis_experiments.runs.outcome import PROBABILITIES, Group, Outcome
@@ -163,10 +168,14 @@ def test_rows_are_those_of_the_catalogue() -> None:
 @pytest.mark.parametrize("name", RULES)
 def test_readings_are_those_of_the_rule(name: str) -> None:
     of_row = {
-        "002-E3T": readings.OF_TIERS,
+        "002-E1b": readings.OF_RATINGS,
+        "002-E2a": readings.OF_RATES,
+        "002-E2b": readings.OF_RATES,
+        "002-E3T": readings.OF_ERRORS,
         "002-E3R": readings.OF_TIERS,
         "002-E3W": readings.OF_SIGNS,
         "002-E3S": readings.OF_BINS,
+        "002-E4": readings.OF_RATES,
         "002-T2": (Read.FIRST,),
         "002-NF": readings.OF_ONE_VIDEO,
     }.get(name, readings.USUAL)
@@ -481,6 +490,65 @@ def test_udp_beside_drr_and_in_one_queue() -> None:
     assert number(found["tcp over share drr n9"]) == pytest.approx(0.95)
     assert number(found["udp over 12 mbps codel n5"]) == pytest.approx(0.95)
     assert number(found["udp codel over drr n9"]) == pytest.approx(3)
+
+
+def read(name: str, which: Read, value: Value) -> Mapping[str, Measured]:
+    """The parts in a reading of the rule."""
+    [reading] = [one.number for one in RULES[name].readings if one.name == which]
+    assert set(units(name, reading)) == set(units(name, 1)), "it is of the same runs"
+    return parts(name, reading=reading, value=value)
+
+
+def test_headers_are_counted_in_the_reading_that_has_them() -> None:
+    segment = 1518 / 1448
+    errors = read("002-E3T", Read.WITH_HEADERS, tiers)
+    assert number(errors["error drop-tail n9 tier1"]) == pytest.approx(
+        100 * (3.26 * segment / 3.8 - 1)
+    )
+    flows = read("002-E3S", Read.WITH_HEADERS, tiers)
+    assert number(flows["mean tier2"]) == pytest.approx(4.1 * segment)
+    assert number(flows["sd tier1"]) == pytest.approx(10 * segment)
+    assert number(flows["tier2 over tier1"]) == pytest.approx(4.1 / 3.54)
+
+    def whole(label: str, quantity: dict[str, Any]) -> float:
+        # With headers UDP has its 12 Mbps, and each TCP as much as its share is.
+        del label
+        return 12 * 954 / 1000 if quantity["of"] == ["udp"] else 3.8 / segment
+
+    udp = read("002-E4", Read.WITH_HEADERS, whole)
+    assert number(udp["udp over 12 mbps codel n9"]) == pytest.approx(1)
+    assert number(udp["tcp over share drr n9"]) == pytest.approx(1)
+    assert number(udp["udp over share drr n9"]) == pytest.approx(12 / 3.8)
+
+    def shared(label: str, quantity: dict[str, Any]) -> float:
+        n = int(label.rsplit(" n", 1)[1])
+        if quantity["metric"] != "goodput":
+            return 0.5 if label.startswith("drr") else 0.6
+        download, video = shares_beside_videos(n)
+        return (5 * video if quantity["of"] == ["video"] else download) / segment
+
+    videos = read("002-E2a", Read.WITH_HEADERS, shared)
+    assert number(videos["video error n11"]) == pytest.approx(0, abs=1e-9)
+    even = read("002-E2b", Read.WITH_HEADERS, shared)
+    assert number(even["largest error drr"]) == pytest.approx(0, abs=1e-9)
+
+
+def test_headers_of_udp_are_those_of_its_frames() -> None:
+    found = Setting("drr", 5, Experiment.OVERLOAD).loaded(Level.STUDY, Read.FIRST)
+    [udp] = [one for one in plan_for(found.scenario, found.topology).flows if one.group == "udp"]
+    assert udp.flow.size == UDP_FRAME == UDP_PAYLOAD + 14 + 20 + 8 + 4
+
+
+def test_a_call_without_concealment_is_rated_by_what_cannot_be_played() -> None:
+    def value(label: str, quantity: dict[str, Any]) -> float:
+        lost = 5.0 if label.startswith("drop-tail") else 0.0
+        return lost if quantity["metric"] == "unplayable" else 93.0
+
+    found = read("002-E1b", Read.NO_CONCEALMENT, value)
+    # The fastest packet of what was made up takes no time; half of its round trip is 10 ms.
+    without = voice.rating(10, 0)
+    assert number(found["r-value codel n5"]) == pytest.approx(without)
+    assert number(found["r-value pie minus drop-tail n5"]) == pytest.approx(95 * 5 / (5 + 4.3))
 
 
 R, C, U = Verdict.REPRODUCED, Verdict.CONTRADICTED, Verdict.UNDECIDED

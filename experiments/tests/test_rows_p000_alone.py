@@ -161,6 +161,19 @@ def test_codel_dt_is_divided_by_codel() -> None:
     assert found["loss load 9"] == both(4 / 2)
 
 
+def test_torrents_of_codel_dt_have_the_target_of_the_reading() -> None:
+    for reading, target in ((1, "25 ms"), (5, "100 ms")):
+        works = ROWS["000-S43"].works(asked("000-S43", reading))
+        groups = [
+            group
+            for run in works
+            if isinstance(run, Run)
+            for group in json.loads(run.unit.scenario)["traffic"]
+            if group["kind"] == "ledbat"
+        ]
+        assert {group["target"] for group in groups} == {target}
+
+
 def test_game_shares_the_queue_of_one_upload() -> None:
     found = parts("000-S44", lambda *_: 47.0)
     assert found["p50 sfq-codel"] == both(50)

@@ -181,6 +181,16 @@ def test_second_mos_is_by_effective_latency() -> None:
     assert seeds(found["lowest mos codel"])[901] == pytest.approx(expected)
 
 
+def test_mos_without_concealment_is_of_the_same_runs() -> None:
+    run = played(lambda manager: (20.0, 30.0), unplayable=1.0)
+    # Reading 12 of the catalogue.
+    found = parts("000-F4", run, Asked(Level.SMOKE, 12, (901,)))
+    rating = voice.rating(20.0 + 3, 1.0, voice.ROBUSTNESS_WITHOUT_CONCEALMENT)
+    expected = voice.mean_opinion_score(rating)
+    assert expected < 4
+    assert seeds(found["lowest mos codel"])[901] == pytest.approx(expected)
+
+
 def of_rate(rate: Callable[[str, float], float]) -> Callable[[Run], Outcome]:
     """A(t) by queue manager and time; of other runs nothing that matters."""
 

@@ -20,9 +20,10 @@ from docsis_experiments.reproduction.settings.p000_network import (
     Mac,
     home,
 )
-from docsis_experiments.reproduction.settings.p000_readings import FIRST, READINGS
+from docsis_experiments.reproduction.settings.p000_readings import FIRST, READINGS, Reading
 from docsis_experiments.reproduction.settings.p000_rf import Rf, channel
 from docsis_experiments.reproduction.settings.session_hash import queue
+from docsis_experiments.runs.unit import Unit
 
 TABLE_1: Final = {
     # uploads at each round trip, web users, sessions, CBR, torrents
@@ -48,6 +49,25 @@ def test_loads_are_those_of_table_1(number: int) -> None:
     assert counts == Counter(transfer=2 * uploads, web=web, voip=sessions, cbr=cbr, ledbat=torrents)
     names = [group["name"] for group in groups]
     assert len(set(names)) == len(names)
+
+
+def test_reading_of_torrents_changes_load_9_alone() -> None:
+    other = READINGS["ledbat-100ms"]
+
+    def runs(reading: Reading) -> dict[str, Unit]:
+        asked = Asked(Level.FULL, 1, (1,))
+        return {run.label: run.unit for run in population.works(asked, reading, [Manager.CD])}
+
+    first, second = runs(FIRST), runs(other)
+    changed = {label for label, unit in first.items() if second[label] != unit}
+    assert changed == {f"codel load 9 {rf}" for rf in Rf}
+    for units, target in ((first, "25 ms"), (second, "100 ms")):
+        [torrents] = [
+            group
+            for group in json.loads(units["codel load 9 none"].scenario)["traffic"]
+            if group["kind"] == "ledbat"
+        ]
+        assert torrents["target"] == target
 
 
 def test_service_is_that_of_section_2() -> None:

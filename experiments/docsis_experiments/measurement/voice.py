@@ -28,6 +28,9 @@ BASIC_RATING: Final = 93.2
 PACKET_LOSS_ROBUSTNESS: Final = 25.1
 """Bpl of G.711 with packet-loss concealment (G.113, Appendix I)."""
 
+ROBUSTNESS_WITHOUT_CONCEALMENT: Final = 4.3
+"""Bpl of G.711 of a telephone that conceals nothing (the same)."""
+
 BURST_RATIO: Final = 1.0
 """BurstR: losses as they fall at random."""
 
@@ -37,11 +40,11 @@ def delay_impairment(delay_ms: float) -> float:
     return 0.024 * delay_ms + 0.11 * max(0.0, delay_ms - 177.3)
 
 
-def loss_impairment(loss_percent: float) -> float:
-    """Ie_eff of G.711 (Ie = 0) at a packet loss in percent."""
+def loss_impairment(loss_percent: float, robustness: float = PACKET_LOSS_ROBUSTNESS) -> float:
+    """Ie_eff of G.711 (Ie = 0) at a packet loss in percent, with the Bpl of a telephone."""
     if loss_percent <= 0:
         return 0.0
-    return 95 * loss_percent / (loss_percent / BURST_RATIO + PACKET_LOSS_ROBUSTNESS)
+    return 95 * loss_percent / (loss_percent / BURST_RATIO + robustness)
 
 
 def mean_opinion_score(rating: float) -> float:
@@ -74,15 +77,18 @@ def mos(delays_ms: Floats, loss_ratio: float) -> float:
     return max(1.0, score)
 
 
-def rating(least_ms: float, unplayable_percent: float) -> float:
+def rating(
+    least_ms: float, unplayable_percent: float, robustness: float = PACKET_LOSS_ROBUSTNESS
+) -> float:
     """R of a call.
 
     Args:
         least_ms: One-way delay of the fastest packet, milliseconds.
         unplayable_percent: Packets that are lost or come too late for the jitter buffer.
+        robustness: Bpl, with the telephone's concealment unless given.
     """
     return (
         BASIC_RATING
         - delay_impairment(PACKETISATION_MS + least_ms + JITTER_BUFFER_MS)
-        - loss_impairment(unplayable_percent)
+        - loss_impairment(unplayable_percent, robustness)
     )

@@ -84,6 +84,9 @@ LOADS: Final[Mapping[int, Load]] = {
 TORRENT_RATE: Final = "100 Mbps"
 """Half of the sustained rate (section 2.2.1), which all torrents share."""
 
+TORRENT_TARGET_MS: Final = 25
+"""Target of their LEDBAT (catalogue, section 8)."""
+
 
 class Congestion(StrEnum):
     """TCP's congestion control (K3)."""
@@ -127,7 +130,13 @@ REAL_TCP: Final[Mapping[str, Any]] = {
 """As near to the same as the kernel's TCP goes, for Mininet: its least timeout is 200 ms anyway."""
 
 
-def traffic(load: Load, files: Files, congestion: Congestion, pause: str) -> list[dict[str, Any]]:
+def traffic(
+    load: Load,
+    files: Files,
+    congestion: Congestion,
+    pause: str,
+    torrent_target_ms: int = TORRENT_TARGET_MS,
+) -> list[dict[str, Any]]:
     """The groups of a load.
 
     Args:
@@ -135,13 +144,14 @@ def traffic(load: Load, files: Files, congestion: Congestion, pause: str) -> lis
         files: How they follow each other.
         congestion: The congestion control of all TCP.
         pause: From a file to the next.
+        torrent_target_ms: Target of the torrents' LEDBAT.
     """
     return [
         *uploads(load.uploads, load.file, files, congestion, pause),
         *({"name": name, "kind": "web", **_web(host)} for name, host in _first(PAGES, load.web)),
         *games(load.games),
         *_cbr(load.cbr_mbps),
-        *_torrents(load.torrents),
+        *_torrents(load.torrents, torrent_target_ms),
     ]
 
 
@@ -212,14 +222,14 @@ def _cbr(mbps: int) -> Iterable[dict[str, Any]]:
         }
 
 
-def _torrents(count: int) -> Iterable[dict[str, Any]]:
+def _torrents(count: int, target_ms: int) -> Iterable[dict[str, Any]]:
     if count:
         yield {
             "name": "torrents",
             "kind": "ledbat",
             "count": count,
             "rate": TORRENT_RATE,
-            "target": "25 ms",
+            "target": f"{target_ms} ms",
             "hosts": [TORRENTS],
             "servers": [PEERS],
             "round_trip": {

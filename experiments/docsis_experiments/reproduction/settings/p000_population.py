@@ -135,7 +135,7 @@ def _unit(
         manager.value,
         management,
         _home(reading.mac, reading.web_ms),
-        traffic(load, reading.files, reading.congestion, pause),
+        traffic(load, reading.files, reading.congestion, pause, reading.torrent_target_ms),
         quantities(load),
         ramp_up=ramp_up,
         measured=measured,

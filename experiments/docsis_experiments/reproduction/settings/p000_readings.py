@@ -11,6 +11,7 @@ from docsis_experiments.reproduction.row import Asked
 from docsis_experiments.reproduction.settings.p000_loads import (
     PAUSE,
     POWERBOOST_PAUSE,
+    TORRENT_TARGET_MS,
     Congestion,
     Files,
 )
@@ -37,9 +38,11 @@ class Reading:
         powerboost_pause: K7, of load 5.
         by_packets: K8: all packets are pooled; else each condition has the same weight.
         effective_latency: K9: MOS by the effective latency; else by the E-model.
+        conceals: Section 9: the call's telephone conceals losses.
         game_alone: K10: the game's flow queue has no upload; else they fall as seeded.
         web_ms: F5: round trip of the web servers.
         uploads: B2: how many.
+        torrent_target_ms: Section 8: target of the torrents' LEDBAT.
     """
 
     mac: Mac = Mac.PAPER
@@ -50,9 +53,11 @@ class Reading:
     powerboost_pause: str = POWERBOOST_PAUSE
     by_packets: bool = True
     effective_latency: bool = False
+    conceals: bool = True
     game_alone: bool = False
     web_ms: int = WEB_ROUND_TRIP_MS
     uploads: int = 1
+    torrent_target_ms: int = TORRENT_TARGET_MS
 
 
 FIRST: Final = Reading()
@@ -72,6 +77,8 @@ READINGS: Final[Mapping[str, Reading]] = {
     "game-alone": replace(FIRST, game_alone=True),
     "two-uploads": replace(FIRST, uploads=2),
     "web-100ms": replace(FIRST, web_ms=100),
+    "no-concealment": replace(FIRST, conceals=False),
+    "ledbat-100ms": replace(FIRST, torrent_target_ms=100),
 }
 """All but the first, by the names that the catalogue's data has."""
 
@@ -85,12 +92,15 @@ _OF_RUNS: Final = (
     "connection-a-file",
     "endless-files",
 )
-OF_LATENCY: Final = (*_OF_RUNS, "equal-weights", "game-alone")
-OF_SFQ: Final = (*_OF_RUNS, "game-alone")
-OF_LOSS: Final = _OF_RUNS
-OF_MOS: Final = (*_OF_RUNS, "effective-latency", "game-alone")
+_TORRENTS: Final = "ledbat-100ms"
+"""Registered after the others, so it is the last of all rows."""
+
+OF_LATENCY: Final = (*_OF_RUNS, "equal-weights", "game-alone", _TORRENTS)
+OF_SFQ: Final = (*_OF_RUNS, "game-alone", _TORRENTS)
+OF_LOSS: Final = (*_OF_RUNS, _TORRENTS)
+OF_MOS: Final = (*_OF_RUNS, "effective-latency", "game-alone", "no-concealment", _TORRENTS)
 OF_PAGES: Final = ("web-100ms", *OF_SFQ)
-OF_CELLS: Final = ("own-mac", "no-mac", "cubic", "plain-pie", "full-docsis-pie")
+OF_CELLS: Final = ("own-mac", "no-mac", "cubic", "plain-pie", "full-docsis-pie", _TORRENTS)
 """The readings that rows have from reading 2 on, in the order of the catalogue's data."""
 
 

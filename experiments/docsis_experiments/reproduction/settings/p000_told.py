@@ -87,7 +87,7 @@ class Population:
         scores = [
             _effective(outcome, game, self.reading.game_one_way_ms)
             if self.reading.effective_latency
-            else _e_model(outcome, game, self.reading.game_one_way_ms)
+            else _e_model(outcome, game, self.reading)
             for game in game_groups(condition.traffic)
         ]
         return sum(scores) / len(scores)
@@ -132,12 +132,16 @@ def paired(
     return Seeds({seed: of(value, other[seed]) for seed, value in one.items() if seed in other})
 
 
-def _e_model(outcome: Outcome, game: str, path_ms: float) -> float:
+def _e_model(outcome: Outcome, game: str, reading: Reading) -> float:
     """Section 9's MOS, with what the path has that the testbed has not."""
     group = outcome.groups[game]
     if not group.latency:
         return 1.0
-    rating = voice.rating(group.latency[0] + path_ms, value_of(outcome, "unplayable", [game]))
+    least_ms = group.latency[0] + reading.game_one_way_ms
+    robustness = (
+        voice.PACKET_LOSS_ROBUSTNESS if reading.conceals else voice.ROBUSTNESS_WITHOUT_CONCEALMENT
+    )
+    rating = voice.rating(least_ms, value_of(outcome, "unplayable", [game]), robustness)
     return max(1.0, voice.mean_opinion_score(rating))
 
 

@@ -26,6 +26,8 @@ class Reading(StrEnum):
     """F13: LRED's Pmin is 5%."""
     GAME_APART = "game-apart"
     """F9: the game is one of the sessions and has a queue of its own; the others are hashed."""
+    LEDBAT_100MS = "ledbat-100ms"
+    """I1: LEDBAT's target is 100 ms (RFC 6817)."""
 
 
 TCP_ALONE: Final = (Reading.FIRST, Reading.ACK_PER_SEGMENT)

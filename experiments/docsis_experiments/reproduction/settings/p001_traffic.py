@@ -70,6 +70,9 @@ LEDBAT_GROUP: Final[dict[str, Any]] = {
 }
 """Row I1: one upload that yields (catalogue, section 8)."""
 
+LEDBAT_100MS_GROUP: Final[dict[str, Any]] = {**LEDBAT_GROUP, "target": "100 ms"}
+"""The same in the reading that has RFC 6817's target."""
+
 
 def uploads(count: int, *, apart: bool = False) -> Groups:
     """Uploads of files.

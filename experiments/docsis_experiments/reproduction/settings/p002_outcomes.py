@@ -11,12 +11,27 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from docsis_experiments.measurement import voice
 from docsis_experiments.measurement.max_min import shares
 from docsis_experiments.measurement.metrics.allocation_error import error_percent
 from docsis_experiments.measurement.quantity import Quantity
-from docsis_experiments.reproduction.settings.p002_network import CAPACITY
-from docsis_experiments.reproduction.settings.p002_quantities import Span, goodput
-from docsis_experiments.reproduction.settings.p002_traffic import VIDEO_BPS, VIDEOS
+from docsis_experiments.reproduction.settings.p002_network import CAPACITY, FRAME, PAYLOAD
+from docsis_experiments.reproduction.settings.p002_quantities import (
+    Span,
+    goodput,
+    rating,
+    unplayable,
+)
+from docsis_experiments.reproduction.settings.p002_readings import Reading
+from docsis_experiments.reproduction.settings.p002_traffic import (
+    CALL,
+    FIRST_ROUND_TRIP_US,
+    UDP,
+    UDP_FRAME,
+    UDP_PAYLOAD,
+    VIDEO_BPS,
+    VIDEOS,
+)
 from docsis_experiments.runs.outcome import Outcome
 
 MEGABIT: Final = 1e6
@@ -59,6 +74,30 @@ def goodput_mbps(outcome: Outcome, group: str, during: Span) -> float:
 def mean_goodput(outcome: Outcome, groups: Iterable[str], during: Span) -> float:
     """T of like flows: the mean of theirs."""
     return fmean(goodput_mbps(outcome, group, during) for group in groups)
+
+
+def counted(group: str, which: Reading) -> float:
+    """How much of T a bit of a group's goodput is: in a reading, its part of the headers, too.
+
+    All segments are taken for full, as nearly all of endless downloads and of videos are.
+    """
+    if which is not Reading.WITH_HEADERS:
+        return 1.0
+    return UDP_FRAME / UDP_PAYLOAD if group == UDP else FRAME / PAYLOAD
+
+
+def r_value(outcome: Outcome, which: Reading) -> float:
+    """The call's R-value, with half of its round trip for propagation (K2)."""
+    if which is not Reading.NO_CONCEALMENT:
+        return measured(outcome, rating())
+    latency = outcome.groups[CALL].latency
+    if not latency:
+        return math.nan
+    return voice.rating(
+        latency[0] + FIRST_ROUND_TRIP_US / 2e3,
+        measured(outcome, unplayable()),
+        voice.ROBUSTNESS_WITHOUT_CONCEALMENT,
+    )
 
 
 def error(mean_mbps: float, flows: int) -> float:

@@ -37,6 +37,11 @@ def rating() -> Quantity:
     return asked("r-value", [CALL], bound=f"{FIRST_ROUND_TRIP_US // 2} us")
 
 
+def unplayable() -> Quantity:
+    """Packets of the call that are lost or too late: the L of any telephone's R-value."""
+    return asked("unplayable", [CALL])
+
+
 def fairness(groups: Sequence[str]) -> Quantity:
     """Jain's index of their flows' T / r."""
     return asked("normalised-fairness", groups)
@@ -101,6 +106,7 @@ def quantities(
     """
     if beside is None:
         yield rating()
+        yield unplayable()
         yield fairness(downloads)
         yield least_over_most(downloads)
         yield delay(downloads)

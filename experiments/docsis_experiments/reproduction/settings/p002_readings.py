@@ -34,6 +34,10 @@ class Reading(StrEnum):
     """E3S: bins of 1 s."""
     BINS_100S = "bins-100s"
     """E3S: bins of 100 s."""
+    WITH_HEADERS = "with-headers"
+    """Section 9: T counts the headers of frames beside their payload."""
+    NO_CONCEALMENT = "no-concealment"
+    """Section 9: the call's telephone conceals no loss."""
 
 
 _TCP: Final = (Reading.ACK_PER_SEGMENT, Reading.CUBIC)
@@ -42,8 +46,18 @@ _PATH: Final = (Reading.EVEN_ROUND_TRIPS, Reading.CAPACITY_389, *_TCP)
 USUAL: Final = (Reading.FIRST, *_PATH, Reading.TARGET_563, Reading.TODAYS_PRESETS)
 """The readings of most rows."""
 
+OF_RATES: Final = (*USUAL, Reading.WITH_HEADERS)
+"""The readings of rows that hold T against a share. Where T of flows is compared with T of others
+the headers cancel."""
+
+OF_RATINGS: Final = (*USUAL, Reading.NO_CONCEALMENT)
+"""The readings of the call's R-value."""
+
 OF_TIERS: Final = (Reading.FIRST, Reading.EACH_ROUND_TRIP, *USUAL[1:])
-"""The readings of EXP3's errors and ratios."""
+"""The readings of EXP3's ratios."""
+
+OF_ERRORS: Final = (*OF_TIERS, Reading.WITH_HEADERS)
+"""The readings of EXP3's errors."""
 
 OF_SIGNS: Final = (Reading.FIRST, Reading.SIGN_OF_ERROR, *OF_TIERS[1:])
 """The readings of EXP3's words."""
@@ -54,6 +68,7 @@ OF_BINS: Final = (
     Reading.BINS_100S,
     *_PATH,
     Reading.TODAYS_PRESETS,
+    Reading.WITH_HEADERS,
 )
 """The readings of EXP3's two flows over time, which are CoDel's."""
 
@@ -69,5 +84,11 @@ def reading(asked: Asked, readings: tuple[Reading, ...]) -> Reading:
 
 def played(which: Reading) -> Reading:
     """The reading whose runs are looked at: some only look at the first one's in another way."""
-    looked = (Reading.SIGN_OF_ERROR, Reading.BINS_1S, Reading.BINS_100S)
+    looked = (
+        Reading.SIGN_OF_ERROR,
+        Reading.BINS_1S,
+        Reading.BINS_100S,
+        Reading.WITH_HEADERS,
+        Reading.NO_CONCEALMENT,
+    )
     return Reading.FIRST if which in looked else which

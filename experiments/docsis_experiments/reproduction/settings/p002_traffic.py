@@ -29,6 +29,12 @@ TIER2_CAP: Final = 12_000_000
 
 UDP_MBPS: Final = 12
 
+UDP_FRAME: Final = 1000
+"""Bytes of a frame of UDP to the end of its CRC (catalogue, section 8)."""
+
+UDP_PAYLOAD: Final = UDP_FRAME - 46
+"""Without the headers of Ethernet, IPv4 and UDP, and the CRC."""
+
 VIDEO: Final = "video"
 VIDEOS: Final = 5
 """Those who watch in EXP2."""
@@ -70,7 +76,7 @@ def call(of: Subscriber) -> Group:
 
 def constant(of: Subscriber, active: tuple[int, int]) -> Group:
     """EXP4's UDP."""
-    rate = {"rate": f"{UDP_MBPS} Mbps", "frame": "1000 B"}
+    rate = {"rate": f"{UDP_MBPS} Mbps", "frame": f"{UDP_FRAME} B"}
     return {"name": of.name, "kind": "cbr", **rate, **_ends(of), **_span(active)}
 
 

@@ -30,7 +30,7 @@ from docsis_experiments.reproduction.settings.p000_readings import Reading, chos
 from docsis_experiments.reproduction.settings.p000_told import queue_loss_percent, ratio
 from docsis_experiments.reproduction.settings.p000_units import quantity
 
-READINGS: Final = ("cubic", "connection-a-file", "endless-files")
+READINGS: Final = ("cubic", "connection-a-file", "endless-files", "ledbat-100ms")
 
 RATE: Final = 20_000_000
 _SERVICE: Final = replace(TENTH, sustained=RATE, peak=RATE, burst=1522)
@@ -48,7 +48,11 @@ def _cases(reading: Reading) -> Iterable[alone.Case]:
                 f"{manager} load {number}",
                 managed(manager, 0),
                 home(Mac.NONE, _SERVICE, web_ms=reading.web_ms),
-                tenth_of_pages(traffic(load, reading.files, reading.congestion, PAUSE)),
+                tenth_of_pages(
+                    traffic(
+                        load, reading.files, reading.congestion, PAUSE, reading.torrent_target_ms
+                    )
+                ),
                 [quantity("latency", games, statistic) for statistic in _STATISTICS],
                 10,
                 120,

@@ -11,24 +11,30 @@ from docsis_experiments.reproduction.settings.p001_levels import LARGEST
 from docsis_experiments.reproduction.settings.p001_outcomes import goodput_mbps, ratio
 from docsis_experiments.reproduction.settings.p001_readings import TCP_ALONE, Reading
 from docsis_experiments.reproduction.settings.p001_rows import Measuring, row
-from docsis_experiments.reproduction.settings.p001_traffic import LEDBAT, LEDBAT_GROUP
+from docsis_experiments.reproduction.settings.p001_traffic import (
+    LEDBAT,
+    LEDBAT_100MS_GROUP,
+    LEDBAT_GROUP,
+)
 from docsis_experiments.reproduction.settings.p001_units import Setting
 from docsis_experiments.runs.outcome import Outcome
 
+_READINGS: Final = (*TCP_ALONE, Reading.LEDBAT_100MS)
 
-def _point(manager: str) -> Setting:
-    return Setting(manager, LARGEST, uploads=1, beside=(LEDBAT_GROUP,))
+_WITHOUT: Final = "drop-tail"
 
-
-_WITHOUT: Final = _point("drop-tail")
-
-_AQM: Final = {"lred": _point("lred-50"), "pie": _point("pie")}
+_AQM: Final = {"lred": "lred-50", "pie": "pie"}
 """By what the rule calls them."""
 
 
+def _point(manager: str, which: Reading) -> Setting:
+    group = LEDBAT_100MS_GROUP if which is Reading.LEDBAT_100MS else LEDBAT_GROUP
+    return Setting(manager, LARGEST, uploads=1, beside=(group,))
+
+
 def _settings(level: Level, which: Reading) -> Iterable[Setting]:
-    del level, which
-    return (_WITHOUT, *_AQM.values())
+    del level
+    return [_point(manager, which) for manager in (_WITHOUT, *_AQM.values())]
 
 
 def _share(outcome: Outcome) -> float:
@@ -42,8 +48,9 @@ def _more(outcomes: Sequence[Outcome]) -> float:
 
 
 def _measure(made: Measuring) -> None:
-    for name, point in _AQM.items():
-        made.part(f"share {name} minus drop-tail", [point, _WITHOUT], _more)
+    for name, manager in _AQM.items():
+        pair = [_point(one, made.reading) for one in (manager, _WITHOUT)]
+        made.part(f"share {name} minus drop-tail", pair, _more)
 
 
-ROWS: Final[tuple[Row, ...]] = (row("001-I1", TCP_ALONE, _settings, _measure),)
+ROWS: Final[tuple[Row, ...]] = (row("001-I1", _READINGS, _settings, _measure),)

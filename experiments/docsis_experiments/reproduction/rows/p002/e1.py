@@ -16,6 +16,7 @@ from docsis_experiments.reproduction.settings.p002_managers import DELAY_MANAGER
 from docsis_experiments.reproduction.settings.p002_outcomes import (
     all_goodput,
     measured,
+    r_value,
     ratio,
     spread,
 )
@@ -23,9 +24,8 @@ from docsis_experiments.reproduction.settings.p002_quantities import (
     episodes,
     fairness,
     least_over_most,
-    rating,
 )
-from docsis_experiments.reproduction.settings.p002_readings import USUAL
+from docsis_experiments.reproduction.settings.p002_readings import OF_RATINGS, USUAL, Reading
 from docsis_experiments.reproduction.settings.p002_rows import Measuring, all_alone, alone, row
 from docsis_experiments.reproduction.settings.p002_traffic import ftp, round_trips_us
 from docsis_experiments.reproduction.settings.p002_units import Setting
@@ -41,9 +41,9 @@ def _goodput(outcome: Outcome, setting: Setting) -> float:
     return all_goodput(outcome, setting.downloads)
 
 
-def _rating(outcome: Outcome, setting: Setting) -> float:
+def _rating(outcome: Outcome, setting: Setting, which: Reading = Reading.FIRST) -> float:
     del setting
-    return measured(outcome, rating())
+    return r_value(outcome, which)
 
 
 def _fairness(outcome: Outcome, setting: Setting) -> float:
@@ -78,12 +78,13 @@ def _converges(made: Measuring) -> None:
 
 
 def _isolates(made: Measuring) -> None:
+    rated = partial(_rating, which=made.reading)
     for manager in DELAY_MANAGERS:
         for n in flows(made.level, _RATED_FROM):
-            _alone(made, f"r-value {manager} n{n}", _rating, alone(manager, n))
+            _alone(made, f"r-value {manager} n{n}", rated, alone(manager, n))
         for n in flows(made.level, _FROM):
             name = f"r-value {manager} minus drop-tail n{n}"
-            _minus(made, name, _rating, alone(manager, n), alone("drop-tail", n))
+            _minus(made, name, rated, alone(manager, n), alone("drop-tail", n))
 
 
 def _is_fair(made: Measuring) -> None:
@@ -154,7 +155,7 @@ def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
 
 ROWS: Final[tuple[Row, ...]] = (
     row("002-E1a", USUAL, all_alone, _converges),
-    row("002-E1b", USUAL, all_alone, _isolates),
+    row("002-E1b", OF_RATINGS, all_alone, _isolates),
     row("002-E1c", USUAL, all_alone, _is_fair),
     row("002-E1d", USUAL, all_alone, _is_even),
 )

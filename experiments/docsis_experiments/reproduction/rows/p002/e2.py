@@ -16,6 +16,7 @@ from docsis_experiments.reproduction.settings.p002_levels import LARGEST, flows
 from docsis_experiments.reproduction.settings.p002_managers import MANAGERS, SINGLE_QUEUES
 from docsis_experiments.reproduction.settings.p002_outcomes import (
     all_goodput,
+    counted,
     measured,
     r_squared,
     ratio,
@@ -27,9 +28,9 @@ from docsis_experiments.reproduction.settings.p002_quantities import (
     played_rate,
     switches,
 )
-from docsis_experiments.reproduction.settings.p002_readings import USUAL, Reading
+from docsis_experiments.reproduction.settings.p002_readings import OF_RATES, USUAL, Reading
 from docsis_experiments.reproduction.settings.p002_rows import Measuring, all_alone, alone, row
-from docsis_experiments.reproduction.settings.p002_traffic import VIDEO, VIDEOS
+from docsis_experiments.reproduction.settings.p002_traffic import VIDEO, VIDEOS, ftp
 from docsis_experiments.reproduction.settings.p002_units import Experiment, Setting
 from docsis_experiments.runs.outcome import Outcome
 
@@ -54,16 +55,18 @@ def _both(level: Level, which: Reading) -> Iterable[Setting]:
     yield from _all(level, which)
 
 
-def _video_error(outcome: Outcome, setting: Setting) -> float:
+def _video_error(outcome: Outcome, setting: Setting, which: Reading = Reading.FIRST) -> float:
     """Allocation error of the videos against the share of the slides' table, percent."""
     _, share = shares_beside_videos(setting.flows)
-    return error_percent(all_goodput(outcome, [VIDEO]) / VIDEOS, share)
+    mean = counted(VIDEO, which) * all_goodput(outcome, [VIDEO]) / VIDEOS
+    return error_percent(mean, share)
 
 
-def _download_error(outcome: Outcome, setting: Setting) -> float:
+def _download_error(outcome: Outcome, setting: Setting, which: Reading = Reading.FIRST) -> float:
     """The same of the downloads."""
     share, _ = shares_beside_videos(setting.flows)
-    return error_percent(all_goodput(outcome, setting.downloads) / setting.flows, share)
+    mean = counted(ftp(1), which) * all_goodput(outcome, setting.downloads) / setting.flows
+    return error_percent(mean, share)
 
 
 def _least_over_most(outcome: Outcome, setting: Setting) -> float:
@@ -89,7 +92,7 @@ def _is_under_its_share(made: Measuring) -> None:
     }
 
     def error(points: list[Setting], found: Sequence[Outcome]) -> float:
-        return fmean(_video_error(*pair) for pair in zip(found, points, strict=True))
+        return fmean(_video_error(*pair, made.reading) for pair in zip(found, points, strict=True))
 
     for n, points in at.items():
         made.part(f"video error n{n}", points, partial(error, points))
@@ -116,7 +119,7 @@ def _varies(made: Measuring) -> None:
 
     def largest(found: Sequence[Outcome]) -> float:
         return max(
-            abs(error(one, setting))
+            abs(error(one, setting, made.reading))
             for one, setting in zip(found, drr, strict=True)
             for error in (_download_error, _video_error)
         )
@@ -180,7 +183,7 @@ def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
 
 
 ROWS: Final[tuple[Row, ...]] = (
-    row("002-E2a", USUAL, _all, _is_under_its_share),
-    row("002-E2b", USUAL, _both, _varies),
+    row("002-E2a", OF_RATES, _all, _is_under_its_share),
+    row("002-E2b", OF_RATES, _both, _varies),
     row("002-E2c", USUAL, _all, _falls_linearly),
 )

@@ -14,6 +14,7 @@ from docsis_experiments.reproduction.settings.p002_drawn import CALLED, FLOWS_AX
 from docsis_experiments.reproduction.settings.p002_levels import TIERED, times
 from docsis_experiments.reproduction.settings.p002_managers import MANAGERS
 from docsis_experiments.reproduction.settings.p002_outcomes import (
+    counted,
     error,
     goodput_mbps,
     mean_goodput,
@@ -23,6 +24,7 @@ from docsis_experiments.reproduction.settings.p002_outcomes import (
 from docsis_experiments.reproduction.settings.p002_quantities import BINS_S, Span, deviation
 from docsis_experiments.reproduction.settings.p002_readings import (
     OF_BINS,
+    OF_ERRORS,
     OF_SIGNS,
     OF_TIERS,
     Reading,
@@ -82,15 +84,16 @@ def _cell(made: Measuring, name: str, points: list[Setting], value: Value) -> No
 
 
 def _errors(made: Measuring) -> None:
+    whole = counted(TIER2, made.reading)
     for manager in MANAGERS:
         for n in TIERED:
             points = _points(manager, n, made.reading)
 
             def error1(one: Outcome, setting: Setting, during: Span) -> float:
-                return error(_tier1(one, setting, during), setting.flows + 1)
+                return error(whole * _tier1(one, setting, during), setting.flows + 1)
 
             def error2(one: Outcome, setting: Setting, during: Span) -> float:
-                return error(_tier2(one, setting, during), setting.flows + 1)
+                return error(whole * _tier2(one, setting, during), setting.flows + 1)
 
             _cell(made, f"error {manager} n{n} tier1", points, error1)
             _cell(made, f"error {manager} n{n} tier2", points, error2)
@@ -142,18 +145,19 @@ def _over_time(made: Measuring) -> None:
     during = made.middle(_ALIKE)
     tier1 = ftp(_ALIKE.middle)
     bins = BINS_S.get(made.reading, BINS_S[Reading.FIRST])
+    whole = counted(TIER2, made.reading)
 
     def part(name: str, value: Callable[[Outcome], float]) -> None:
         made.part(name, [_ALIKE], lambda found: value(found[0]))
 
-    part("mean tier1", lambda one: goodput_mbps(one, tier1, during))
-    part("mean tier2", lambda one: goodput_mbps(one, TIER2, during))
+    part("mean tier1", lambda one: whole * goodput_mbps(one, tier1, during))
+    part("mean tier2", lambda one: whole * goodput_mbps(one, TIER2, during))
     part(
         "tier2 over tier1",
         lambda one: ratio(goodput_mbps(one, TIER2, during), goodput_mbps(one, tier1, during)),
     )
-    part("sd tier1", lambda one: measured(one, deviation(tier1, during, bins)))
-    part("sd tier2", lambda one: measured(one, deviation(TIER2, during, bins)))
+    part("sd tier1", lambda one: whole * measured(one, deviation(tier1, during, bins)))
+    part("sd tier2", lambda one: whole * measured(one, deviation(TIER2, during, bins)))
 
 
 _PUBLISHED: Final[Mapping[str, tuple[tuple[float, float], tuple[float, float]]]] = {
@@ -204,7 +208,7 @@ def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
 
 
 ROWS: Final[tuple[Row, ...]] = (
-    row("002-E3T", OF_TIERS, _all, _errors),
+    row("002-E3T", OF_ERRORS, _all, _errors),
     row("002-E3R", OF_TIERS, _all, _ratios),
     row("002-E3W", OF_SIGNS, _all, _signs),
     row("002-E3S", OF_BINS, _two_flows, _over_time),

@@ -17,14 +17,16 @@ from docsis_experiments.reproduction.settings.p002_levels import (
 )
 from docsis_experiments.reproduction.settings.p002_managers import MANAGERS, SINGLE_QUEUES
 from docsis_experiments.reproduction.settings.p002_outcomes import (
+    counted,
     goodput_mbps,
     mean_goodput,
     ratio,
     share_mbps,
 )
-from docsis_experiments.reproduction.settings.p002_readings import USUAL, Reading
+from docsis_experiments.reproduction.settings.p002_quantities import Span
+from docsis_experiments.reproduction.settings.p002_readings import OF_RATES, Reading
 from docsis_experiments.reproduction.settings.p002_rows import Measuring, row
-from docsis_experiments.reproduction.settings.p002_traffic import UDP, UDP_MBPS
+from docsis_experiments.reproduction.settings.p002_traffic import UDP, UDP_MBPS, ftp
 from docsis_experiments.reproduction.settings.p002_units import Experiment, Setting
 from docsis_experiments.runs.outcome import Outcome
 
@@ -47,18 +49,19 @@ def _mininet() -> Iterable[Setting]:
 
 
 def _isolates(made: Measuring) -> None:
-    def part(name: str, point: Setting, value: Callable[[Outcome, tuple[int, int]], float]) -> None:
+    def part(name: str, point: Setting, value: Callable[[Outcome, Span], float]) -> None:
         made.part(name, [point], lambda found: value(found[0], made.middle(point)))
 
     for n in OVERLOADED_IN_MININET if made.mininet else OVERLOADED:
         drr = _point("drr", n)
         # UDP can use 12 Mbps, and so can all of them.
         share = share_mbps(n, [UDP_MBPS])
-        part(f"udp over share drr n{n}", drr, partial(_udp_over, share))
-        part(f"tcp over share drr n{n}", drr, partial(_tcp_over, share, drr))
+        part(f"udp over share drr n{n}", drr, partial(_udp_over, made.reading, share))
+        tcp = partial(_tcp_over, made.reading, share, drr)
+        part(f"tcp over share drr n{n}", drr, tcp)
         for manager in SINGLE_QUEUES:
             name = f"udp over 12 mbps {manager} n{n}"
-            part(name, _point(manager, n), partial(_udp_over, UDP_MBPS))
+            part(name, _point(manager, n), partial(_udp_over, made.reading, UDP_MBPS))
     if made.mininet:
         return
     both = [_point("codel", _COMPARED_AT), _point("drr", _COMPARED_AT)]
@@ -70,15 +73,15 @@ def _isolates(made: Measuring) -> None:
     made.part(f"udp codel over drr n{_COMPARED_AT}", both, over_drr)
 
 
-def _udp_over(mbps: float, outcome: Outcome, during: tuple[int, int]) -> float:
-    return _udp(outcome, during) / mbps
+def _udp_over(which: Reading, mbps: float, outcome: Outcome, during: Span) -> float:
+    return counted(UDP, which) * _udp(outcome, during) / mbps
 
 
-def _tcp_over(mbps: float, of: Setting, outcome: Outcome, during: tuple[int, int]) -> float:
-    return mean_goodput(outcome, of.downloads, during) / mbps
+def _tcp_over(which: Reading, mbps: float, of: Setting, outcome: Outcome, during: Span) -> float:
+    return counted(ftp(1), which) * mean_goodput(outcome, of.downloads, during) / mbps
 
 
-def _udp(outcome: Outcome, during: tuple[int, int]) -> float:
+def _udp(outcome: Outcome, during: Span) -> float:
     return goodput_mbps(outcome, UDP, during)
 
 
@@ -117,4 +120,4 @@ def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
     )
 
 
-ROWS: Final[tuple[Row, ...]] = (row("002-E4", USUAL, _all, _isolates, _mininet),)
+ROWS: Final[tuple[Row, ...]] = (row("002-E4", OF_RATES, _all, _isolates, _mininet),)
