@@ -12,7 +12,9 @@ use crate::config::{Configuration, PortConfig};
 use crate::error::ConfigError;
 use crate::framing::Framing;
 use crate::manager::{Commit, Offer, Slot};
-use crate::packet_queue_config::{PacketQueueChange, PacketQueueConfig, PacketQueueState};
+use crate::packet_queue_config::{
+    MAX_CHANGED, PacketQueueChange, PacketQueueConfig, PacketQueueState,
+};
 use crate::queue_id::QueueId;
 use crate::traffic::Traffic;
 use std::cmp::Reverse;
@@ -367,7 +369,8 @@ impl<T> PacketQueues<T> {
     ///
     /// # Errors
     /// A service flow or a port's rate, which this model does not have; a port
-    /// or a priority that is not there; a depth or rate out of range.
+    /// or a priority that is not there; a depth or rate out of range; a change of
+    /// nothing; more than [`MAX_CHANGED`] changes of queues.
     pub fn check(&self, request: &Configuration) -> Result<(), ConfigError> {
         if let Some(flow) = request.service_flows.first() {
             return Err(ConfigError::other_model(flow.queue, "service flows"));
@@ -401,11 +404,20 @@ impl<T> PacketQueues<T> {
                 return Err(ConfigError::invalid(place, "named twice"));
             }
         }
+        let with_queues = self.queues.len() / usize::from(self.priorities);
+        let mut named = 0;
         for change in &request.packet_queues {
             change.check(self.priorities)?;
             if let Some(port) = change.port.filter(|&port| !self.has_port(port)) {
                 let place = format!("port {port}");
                 return Err(ConfigError::invalid(place, "no such port"));
+            }
+            named += change.named(with_queues, self.priorities);
+            if named > MAX_CHANGED {
+                let words = format!(
+                    "more than {MAX_CHANGED} queues are to change; make several requests of this one"
+                );
+                return Err(ConfigError::invalid("packet_queues", words));
             }
         }
         Ok(())
@@ -430,14 +442,25 @@ impl<T> PacketQueues<T> {
     }
 
     fn change(&mut self, change: &PacketQueueChange) {
-        for queue in &mut self.queues {
-            if change.names(queue.state.config.queue) {
-                if let Some(depth) = change.depth {
-                    queue.state.config.depth = depth;
-                }
-                if let Some(rate) = change.rate {
-                    queue.set_rate(rate);
-                }
+        // A port's queues lie together, by priority.
+        let priorities = usize::from(self.priorities);
+        let queues = match change.port {
+            Some(port) => {
+                let first = self.first[usize::from(port)] as usize;
+                &mut self.queues[first..first + priorities]
+            }
+            None => &mut self.queues[..],
+        };
+        let (skip, step) = match change.priority {
+            Some(priority) => (usize::from(priority), priorities),
+            None => (0, 1),
+        };
+        for queue in queues.iter_mut().skip(skip).step_by(step) {
+            if let Some(depth) = change.depth {
+                queue.state.config.depth = depth;
+            }
+            if let Some(rate) = change.rate {
+                queue.set_rate(rate);
             }
         }
         // Global, as in BMv2: queues that are made later, too.

@@ -5,8 +5,9 @@
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use traffic_manager::{
-    Commit, ConfigError, Configuration, DEFAULT_DEPTH, Destination, Model, ModelKind,
-    PacketQueueChange, PacketQueues, Place, PortConfig, QueueId, ServiceFlowConfig,
+    Commit, ConfigError, Configuration, DEFAULT_DEPTH, Destination, MAX_CHANGED, Model, ModelKind,
+    PacketQueueChange, PacketQueueConfig, PacketQueues, Place, PortConfig, QueueId,
+    ServiceFlowConfig,
 };
 
 const PRIORITIES: u8 = 3;
@@ -306,6 +307,60 @@ fn any_port_has_queues_and_global_settings_reach_them() {
 }
 
 #[test]
+fn a_change_is_for_the_queues_that_it_names() {
+    for port in [None, Some(0), Some(5)] {
+        for priority in [None, Some(0), Some(2)] {
+            let mut tm = queues();
+            tm.queue(7, 1).unwrap();
+            let named = PacketQueueChange {
+                port,
+                priority,
+                ..rate(5)
+            };
+            tm.configure(0, &change(named)).unwrap();
+            let states = tm.packet_queues();
+            assert_eq!(states.len(), 9);
+            for PacketQueueConfig { queue, rate, .. } in states.iter().map(|s| s.config) {
+                let of_port = port.is_none_or(|port| port == queue.port);
+                let of_priority = priority.is_none_or(|p| u32::from(p) == queue.queue_id);
+                let expected = if of_port && of_priority { 5 } else { 0 };
+                assert_eq!(rate, expected, "{queue:?}");
+            }
+        }
+    }
+}
+
+/// Packets wait for a request as a whole.
+#[test]
+fn the_changes_of_a_request_are_bounded_by_the_queues_that_they_name() {
+    let mut tm = queues();
+    let request = |changes: usize, change| Configuration {
+        packet_queues: vec![change; changes],
+        ..Default::default()
+    };
+    let one = PacketQueueChange {
+        port: Some(5),
+        priority: Some(1),
+        ..rate(5)
+    };
+    let of_port = PacketQueueChange {
+        priority: None,
+        ..one
+    };
+    let of_priority = PacketQueueChange { port: None, ..one };
+    for (named, queues) in [(one, 1), (of_priority, 2), (of_port, 3), (rate(5), 6)] {
+        let most = MAX_CHANGED / queues;
+        tm.configure(0, &request(most, named)).unwrap();
+        let error = tm.configure(0, &request(most + 1, named)).unwrap_err();
+        assert!(matches!(error, ConfigError::Invalid(_)), "{error}");
+        assert!(
+            error.to_string().contains("65536 queues are to change"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
 fn a_new_pipeline_flushes_all_queues() {
     let mut tm = queues();
     tm.configure(0, &change(rate(1))).unwrap();
@@ -395,6 +450,18 @@ fn what_the_other_model_has_is_refused_and_changes_nothing() {
                 ..Default::default()
             }),
             "depth",
+        ),
+        (
+            change(PacketQueueChange::default()),
+            "all queues: nothing is to change",
+        ),
+        (
+            change(PacketQueueChange {
+                port: Some(5),
+                priority: Some(1),
+                ..Default::default()
+            }),
+            "port 5 priority 1: nothing is to change",
         ),
     ];
     for (request, words) in invalid {
