@@ -20,6 +20,7 @@ from test_scenario_results import written
 from docsis_experiments.measurement.record import Control, Packets, RunRecord
 from docsis_experiments.reports import embedding, report
 from docsis_experiments.reports.plots import thinning
+from docsis_experiments.reports.plots.single import over_time
 from docsis_experiments.reports.plots.subjects import Runs
 from docsis_testbed.errors import TestbedError
 
@@ -230,3 +231,49 @@ def test_a_thinned_distribution_keeps_its_ends(samples: list[float], most: int) 
         assert (values[0], values[-1]) == (min(samples), max(samples))
         assert share[-1] == 100
         assert values.size <= most
+
+
+def seldom() -> RunRecord:
+    """A run whose game has a packet every two seconds, and then two that are near each other."""
+    packets = dict(records()[1].packets)
+    packets["call"] = Packets.together([])
+    packets["game"] = Packets(np.array([0.1, 2.1, 4.1, 6.1, 6.3]), np.array([20.0, 9, 9, 5, 7]))
+    return scenario_files.record("codel", 20, packets=packets, calls=frozenset())
+
+
+@pytest.mark.parametrize(
+    ("values", "places"),
+    [
+        ([], []),
+        ([1.0], [0]),
+        ([np.nan], []),
+        ([1, np.nan, 2, 3, np.nan, 4], [0, 5]),
+        ([np.nan, 1, np.nan], [1]),
+        ([1, 2, 3], []),
+    ],
+)
+def test_points_between_gaps_are_alone(values: list[float], places: list[int]) -> None:
+    assert thinning.alone(np.array(values, float)).tolist() == places
+
+
+def test_packets_now_and_then_are_seen_over_time(tmp_path: Path) -> None:
+    runs = Runs(scenario_files.loaded(tmp_path).scenario, [seldom()])
+    [plot] = over_time.plots({"runs": [{"label": "codel"}]})
+    figure = plot.draw(runs)
+    goodput, latency = figure.axes[:2]
+    [line] = latency.get_lines()
+    # The last two are next to each other, and a line goes through both.
+    places = np.asarray(line.get_markevery())
+    marked = np.asarray(line.get_xdata())[places] - over_time.MEDIAN_SECONDS / 2
+    assert marked == pytest.approx([0, 2, 4])
+    assert line.get_marker() == "o"
+    assert goodput.get_lines()[0].get_marker() == "None"
+    # The legend has the marker, too.
+    [handle] = figure.legends[0].get_lines()
+    assert handle.get_marker() == "o"
+    assert plot.chart is not None
+    chart = plot.chart(runs)
+    assert [len(lines) for lines in chart._lines.values()] == [3]
+    [scattered] = [one for one in chart._lines["codel"] if type(one.glyph).__name__ == "Scatter"]
+    assert list(scattered.data_source.data["y"]) == [20, 9, 9]
+    chart.layout()

@@ -314,3 +314,24 @@ def test_tables_show_published_and_measured(tmp_path: Path, records: list[RunRec
     assert "All runs are valid" in text
     for words in ("40 to 60", "35 to 65", "One run is no verdict", "latency p90 of call, ms"):
         assert words in text
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ({"experiment": "scenario"}, "summary.json: the top: 'name' is a required property"),
+        ({"experiment": "sweep"}, "summary.json: the top: 'version' is a required property"),
+        ({"experiment": "repeated", "runs": 3}, "summary.json: "),
+        ([], "summary.json: must be a mapping"),
+    ],
+)
+def test_a_damaged_summary_is_told_before_anything_is_made_of_it(
+    tmp_path: Path, content: object, words: str
+) -> None:
+    for name, text in (("summary", json.dumps(content)), ("details", "{}")):
+        (tmp_path / f"{name}.json").write_text(text)
+    (tmp_path / "inputs").mkdir()
+    (tmp_path / "inputs" / "topology.yaml").write_text("")
+    with pytest.raises(TestbedError) as error:
+        report.write(tmp_path)
+    assert str(error.value).startswith(words)

@@ -12,6 +12,7 @@ from typing import Final, Self
 
 import numpy as np
 
+from docsis_experiments.experiment.always_downstream import PARTS
 from docsis_experiments.export.series import Samples
 from docsis_experiments.runs.csv_file import CsvFile
 from docsis_testbed.errors import TestbedError
@@ -56,8 +57,8 @@ class Details:
                 frozenset(
                     str(one["name"])
                     for plan in content["plans"].values()
-                    for kind in ("users", "videos", "askers")
-                    for one in plan.get(kind, ())
+                    for part in PARTS
+                    for one in plan.get(part, ())
                 ),
             )
         except OSError as error:

@@ -11,6 +11,7 @@ from docsis_control.queue_managers.managers.docsis_pie_2014 import DocsisPie2014
 from docsis_control.queue_managers.presets import preset_of
 from docsis_control.topology.models import Topology
 from docsis_control.topology.services import configuration_of, service_of
+from docsis_experiments.experiment.always_downstream import always_downstream
 from docsis_experiments.experiment.managers import label_of
 from docsis_experiments.experiment.models import Run
 from docsis_experiments.experiment.plan import Plan, buffer_bytes, service_flow, sustained_rate
@@ -47,6 +48,7 @@ def begun(run: Run, plan: Plan, topology: Topology, direction: Direction) -> Run
         calls=frozenset(call.group for call in plan.calls),
         idle=(-plan.measured_from, -plan.ramp_up_seconds) if plan.idle_seconds else None,
         direction=direction,
+        always_downstream=always_downstream(plan),
         sustained_mbps=rate / 1e6,
         peak_mbps=(service_flow(topology, direction).peak_rate or rate) / 1e6,
         latency_target_ms=_latency_target_ms(run, topology, direction),
@@ -67,6 +69,8 @@ def _demands(plan: Plan, topology: Topology, direction: Direction) -> Iterator[t
         own = flow.rate
         if flow.kind == "datagrams":
             own = round(8 * flow.size * flow.train / flow.interval)
+        elif flow.kind == "messages":
+            own = round(8 * flow.size / flow.interval)
         rates = [rate for rate in (own, caps.get(planned.destination, 0)) if rate]
         if rates:
             yield flow.name, min(rates) / 1e6

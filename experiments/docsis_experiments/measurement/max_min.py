@@ -33,14 +33,18 @@ def shares(capacity: float, demands: Sequence[float]) -> list[float]:
 
 
 def rates_and_shares(scope: Scope, run: RunRecord) -> list[tuple[float, float]]:
-    """T and r of each flow of the groups, Mbit/s.
+    """T and r of each flow of the groups, Mbit/s; nothing where a group is not in the queue.
 
-    The capacity, which is what the queue has for good, is shared by all flows of the run that got
-    something in that time.
+    The capacity, which is what the queue has for good, is shared by all flows of the run that go
+    its way and got something in that time.
     """
+    if not run.other_way.isdisjoint(scope.of):
+        return []
     span = scope.span(run)
     flows: list[tuple[str, float, float]] = []
     for group, received in run.received.items():
+        if group in run.other_way:
+            continue
         for name, rate in zip(received.flow_bytes, received.mbps(*span), strict=True):
             if rate > 0 or group in scope.of:
                 flows.append((group, rate, run.demands_mbps.get(name, math.inf)))
@@ -50,6 +54,16 @@ def rates_and_shares(scope: Scope, run: RunRecord) -> list[tuple[float, float]]:
         for (group, rate, _), share in zip(flows, found, strict=True)
         if group in scope.of
     ]
+
+
+def no_share(scope: Scope, run: RunRecord) -> str:
+    """Why flows have no share, in words."""
+    if other := [name for name in scope.of if name in run.other_way]:
+        return (
+            f"the {run.direction} queue is shared, and traffic of {' and '.join(other)} goes "
+            "downstream"
+        )
+    return scope.nothing_received(run)
 
 
 def normalised(scope: Scope, run: RunRecord) -> list[float]:

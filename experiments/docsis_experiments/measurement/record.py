@@ -188,6 +188,7 @@ class RunRecord:
         peak_mbps: Rate that it has while there are tokens.
         latency_target_ms: Latency target of DOCSIS-PIE; None where another queue manager ran.
         direction: Which way its traffic went.
+        always_downstream: Groups whose traffic goes downstream whatever the direction is.
         shares: What each service flow got, by the group that loads them all.
         timeouts: How often TCP's retransmission timer fired over the whole run, by group and
             flow; of virtual time alone.
@@ -230,6 +231,7 @@ class RunRecord:
     peak_mbps: float = math.nan
     latency_target_ms: float | None = None
     direction: Direction = "upstream"
+    always_downstream: frozenset[str] = frozenset()
     shares: Mapping[str, MeasuredShares] = field(default_factory=dict)
     timeouts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     channels: tuple[UpstreamChannel, ...] = ()
@@ -248,6 +250,16 @@ class RunRecord:
     def name(self) -> str:
         """For people: see `name_of_run`."""
         return name_of_run(self.label, self.preset)
+
+    @property
+    def other_way(self) -> frozenset[str]:
+        """Groups that go against the direction, so that the queue in question has none of them."""
+        return self.always_downstream if self.direction == "upstream" else frozenset()
+
+    @property
+    def along(self) -> Mapping[str, Received]:
+        """What was received of the groups that go the run's way."""
+        return {name: one for name, one in self.received.items() if name not in self.other_way}
 
     def measured(self, group: str) -> Packets:
         """Packets of the measured time; none where no packet of the group is looked at."""

@@ -38,12 +38,14 @@ _TIMED: Final = ("scenario", "repeated")
 """Experiments in real time."""
 
 
-def experiment_of(summary: dict[str, Any]) -> str:
+def experiment_of(summary: object) -> str:
     """The experiment of a summary.
 
     Raises:
         TestbedError: it is of none that we know.
     """
+    if not isinstance(summary, dict):
+        raise TestbedError("summary.json: must be a mapping")
     name = summary.get("experiment", next(iter(_OLD)))
     if not isinstance(name, str):
         raise TestbedError("summary.json: experiment: must be a text")

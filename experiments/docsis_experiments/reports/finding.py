@@ -23,7 +23,8 @@ class Reading:
     Attributes:
         name: For people.
         latency_ms: Median one-way latency of the traffic that the sentence is about.
-        goodput_mbps: Goodput of all traffic together; None where none was measured.
+        goodput_mbps: Goodput of all traffic that goes the run's way together; None where none was
+            measured.
     """
 
     name: str

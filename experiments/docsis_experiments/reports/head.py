@@ -29,6 +29,7 @@ def head(
         timers: The machine's own lateness.
         note: The user's own, or "".
     """
+    downstream = [group.name for group in scenario.traffic if group.always_downstream()]
     return {
         "name": scenario.name,
         "title": scenario.title,
@@ -38,6 +39,7 @@ def head(
         "topology": topology.name,
         "tier": topology.services,
         "direction": scenario.direction,
+        **({"always_downstream": downstream} if downstream else {}),
         "idle_seconds": scenario.idle / 1e9,
         "ramp_up_seconds": scenario.ramp_up_seconds,
         "measured_seconds": scenario.measured / 1e9,

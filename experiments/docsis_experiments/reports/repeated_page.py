@@ -15,6 +15,7 @@ from docsis_experiments.reports.page import Page
 from docsis_experiments.reports.plots import repeated
 from docsis_experiments.reports.repeated_summary import REACHES_OVER, counted
 from docsis_experiments.reports.single_page import directions, source_words
+from docsis_experiments.reports.ways import other_way, told_way
 from docsis_experiments.reports.words import band
 from docsis_experiments.reports.words import number as short
 from docsis_experiments.stages.mininet import timers
@@ -74,22 +75,26 @@ def columns(summary: Mapping[str, Any], shown: Mapping[str, str]) -> dict[str, s
 
 def found(summary: Mapping[str, Any]) -> str:
     """Tells the medians of the runs that count, in a sentence; "" where none counts."""
-    runs = [(run["name"], run["groups"]) for run in summary["runs"] if run["groups"]]
-    first = runs[0][1] if runs else {}
+    runs = [run for run in summary["runs"] if run["groups"]]
+    first = runs[0]["groups"] if runs else {}
     group = told_group({n: g["values"] for n, g in first.items() if MEDIAN in g["values"]})
     if group is None:
         return ""
     readings = []
     several = False
-    for name, groups in runs:
+    for run in runs:
+        groups, left_out = run["groups"], other_way(summary, run)
         median = groups[group]["values"][MEDIAN]["median"]
-        rates = [g["values"]["goodput"]["median"] for g in groups.values() if _received(g)]
+        rates = [
+            one["values"]["goodput"]["median"]
+            for name, one in groups.items()
+            if _received(one) and name not in left_out
+        ]
         several = several or len(rates) > 1
         if median is not None and not isinstance(median, str):
-            readings.append(Reading(name, median, sum(rates) if rates else None))
-    return finding(
-        group, readings, "the sum of the median goodputs" if several else "the median goodput"
-    )
+            readings.append(Reading(run["name"], median, sum(rates) if rates else None))
+    words = "the sum of the median goodputs" if several else "the median goodput"
+    return finding(group, readings, f"{words}{told_way(summary)}")
 
 
 def _received(group: Mapping[str, Any]) -> bool:

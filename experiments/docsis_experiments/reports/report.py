@@ -70,6 +70,8 @@ def write(folder: Path) -> Path:
     try:
         summary: dict[str, Any] = json.loads((folder / "summary.json").read_text())
         details: dict[str, Any] = json.loads((folder / "details.json").read_text())
+        # What follows takes its shape for granted.
+        document.validate(summary)
         page = PAGES[document.experiment_of(summary)]
         inputs = folder / "inputs" / "topology.yaml"
         topology = inputs.read_text() if page.has_topology else ""
@@ -89,7 +91,6 @@ def write(folder: Path) -> Path:
         ) from None
     except json.JSONDecodeError as error:
         raise TestbedError(f"{folder}: summary.json or details.json is broken: {error}") from None
-    document.validate(summary)
     scripts = embedding.scripts() if any(figure["chart"] for figure in figures) else ()
     environment = Environment(
         loader=PackageLoader("docsis_experiments.reports", "."),

@@ -15,6 +15,7 @@ from docsis_experiments.reports.finding import Reading, finding, told_group
 from docsis_experiments.reports.page import Page, stage_words, time_values
 from docsis_experiments.reports.plots import single
 from docsis_experiments.reports.plots.look import STYLES, Style
+from docsis_experiments.reports.ways import direction_of, other_way, told_way
 from docsis_experiments.reports.words import band, number
 
 FIRST: Final = (*MAIN, induced_latency.METRIC)
@@ -57,10 +58,11 @@ def found(summary: Mapping[str, Any]) -> str:
     return finding(
         group,
         [
-            Reading(run.get("name", run["label"]), median, _goodput(run))
+            Reading(run.get("name", run["label"]), median, _goodput(summary, run))
             for run in runs
             if (median := run["groups"][group][latency.METRIC.key]["p50"]) is not None
         ],
+        f"goodput{told_way(summary)}",
     )
 
 
@@ -97,7 +99,7 @@ def approximate(summary: Mapping[str, Any]) -> str:
 
 def directions(summary: Mapping[str, Any]) -> str:
     """The directions in which the runs' traffic went, in words."""
-    each = (run.get("direction", summary["direction"]) for run in summary["runs"])
+    each = (direction_of(summary, run) for run in summary["runs"])
     return " and ".join(dict.fromkeys(each))
 
 
@@ -116,9 +118,14 @@ def _valid(run: Mapping[str, Any]) -> bool:
     return not run.get("faults") and ("timing" not in run or run["timing"]["valid"])
 
 
-def _goodput(run: Mapping[str, Any]) -> float | None:
-    """The goodput of all traffic together, Mbit/s."""
-    rates = [group["goodput_mbps"] for group in run["groups"].values() if "goodput_mbps" in group]
+def _goodput(summary: Mapping[str, Any], run: Mapping[str, Any]) -> float | None:
+    """The goodput of all traffic that goes the run's way together, Mbit/s."""
+    left_out = other_way(summary, run)
+    rates = [
+        group["goodput_mbps"]
+        for name, group in run["groups"].items()
+        if "goodput_mbps" in group and name not in left_out
+    ]
     return sum(rates) if rates else None
 
 

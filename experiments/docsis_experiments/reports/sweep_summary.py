@@ -9,8 +9,10 @@ from typing import Any, Final
 
 from docsis_experiments.measurement.intervals import Estimate, estimate
 from docsis_experiments.measurement.metric import UNLIMITED, Limits
-from docsis_experiments.measurement.metrics import METRICS, limits_of
+from docsis_experiments.measurement.metrics import limits_of
+from docsis_experiments.measurement.trace import Trace
 from docsis_experiments.reports import document
+from docsis_experiments.reports.columns import MAIN, OTHERS, columns
 from docsis_experiments.reports.document import finite
 from docsis_experiments.reports.plots.subjects import shown_groups
 from docsis_experiments.sweeps.axes import AXES
@@ -21,8 +23,11 @@ from docsis_experiments.sweeps.table import Cell
 VERSION: Final = 1
 """Version of the summary's shape."""
 
-VALUES: Final = tuple(value for metric in METRICS.values() if metric.main for value in metric.shown)
+VALUES: Final = tuple(column.value for column in columns(MAIN))
 """Values that are shown of each group, as far as it has them; the table has all of them."""
+
+OTHER_VALUES: Final = (*VALUES, *(column.value for column in columns(OTHERS)))
+"""The same of groups of which no packet is looked at: they have few of the others."""
 
 
 def summarise(
@@ -74,17 +79,25 @@ def summarise(
 
 
 def _point(point: Point, cells: Sequence[Cell]) -> dict[str, Any]:
+    scenario = point.condition.scenario
     groups = {}
-    for group in (group.name for group in point.condition.scenario.traffic):
-        of_group = [cell.outcome.groups[group].values for cell in cells]
-        groups[group] = {
+    for group in scenario.traffic:
+        of_group = [cell.outcome.groups[group.name].values for cell in cells]
+        groups[group.name] = {
             name: estimated([values[name] for values in of_group], limits_of(name))
-            for name in VALUES
+            for name in (VALUES if Trace.PACKETS in group.leaves() else OTHER_VALUES)
             if of_group and name in of_group[0]
         }
+    along = [
+        group.name
+        for group in scenario.traffic
+        if Trace.GOODPUT in group.leaves()
+        and (scenario.direction == "downstream" or not group.always_downstream())
+    ]
     total = [
-        sum(group.values.get("goodput", 0.0) for group in cell.outcome.groups.values())
+        sum(cell.outcome.groups[name].values["goodput"] for name in along)
         for cell in cells
+        if along
     ]
     return {
         "manager": point.manager,

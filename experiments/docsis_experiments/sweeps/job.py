@@ -135,9 +135,12 @@ def _write(
 
 def points_table(figures: Mapping[str, Any]) -> Table:
     """Medians over the seeds of every point, for the terminal; intervals are in the report."""
-    group = figures["shown"][0]
+    # Where no group has latency, there may be goodput still.
+    group = next(iter(figures["shown"]), None)
+    latency = () if group is None else ("p50", "p90", "p99")
+    what = "" if group is None else f"latency of {group}, "
     result = Table(
-        title=f"{figures['title']}; latency of {group}, medians of {len(figures['seeds'])} seeds",
+        title=f"{figures['title']}; {what}medians of {len(figures['seeds'])} seeds",
         title_justify="left",
         box=box.SIMPLE_HEAD,
         pad_edge=False,
@@ -145,11 +148,11 @@ def points_table(figures: Mapping[str, Any]) -> Table:
     result.add_column("queue manager")
     for name in figures["axes"]:
         result.add_column(name.replace("_", " ").removesuffix("s"), justify="right")
-    for words in ("p50\nms", "p90\nms", "p99\nms", "Mbit/s"):
+    for words in (*(f"{name}\nms" for name in latency), "Mbit/s"):
         result.add_column(words, justify="right", no_wrap=True)
     for point in figures["points"][:_SHOWN_POINTS]:
         values = point["groups"].get(group, {})
-        shown = [values.get(f"latency {name}") for name in ("p50", "p90", "p99")]
+        shown = [values.get(f"latency {name}") for name in latency]
         result.add_row(
             point["manager"],
             *point["written"].values(),

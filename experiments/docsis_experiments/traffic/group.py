@@ -19,10 +19,16 @@ from docsis_experiments.traffic.senders import (
     LARGEST_FRAME,
     MOST_FLOWS,
     SMALLEST_FRAME,
+    AdaptiveVideo,
+    Asking,
     Sender,
     Sent,
     UdpCall,
+    WebPages,
 )
+
+_Asked = WebPages | AdaptiveVideo | Asking
+"""Traffic that hosts ask servers for."""
 
 
 class Group(Model):
@@ -104,6 +110,11 @@ class Group(Model):
     def leaves(cls) -> frozenset[Trace]:
         """The traces that a run's record has of it."""
         return frozenset(trace for sender in cls.senders for trace in sender.leaves)
+
+    @classmethod
+    def always_downstream(cls) -> bool:
+        """Whether it goes downstream whatever the direction of a run is."""
+        return all(issubclass(sender, _Asked) for sender in cls.senders)
 
     def flows(self) -> Iterator[tuple[int, str, Sent]]:
         """Number of the pair, name and sender of each flow.

@@ -12,7 +12,7 @@ import math
 from statistics import fmean
 from typing import Final
 
-from docsis_experiments.measurement.max_min import rates_and_shares
+from docsis_experiments.measurement.max_min import no_share, rates_and_shares
 from docsis_experiments.measurement.metric import PERCENT, Limits, Metric
 from docsis_experiments.measurement.record import RunRecord
 from docsis_experiments.measurement.scope import Scope
@@ -38,7 +38,7 @@ METRIC: Final = Metric(
     description="How far the mean goodput of the flows is from their max-min share, over that.",
     unit=PERCENT,
     value=allocation_error,
-    absence=Scope.nothing_received,
+    absence=no_share,
     needs=Trace.GOODPUT,
     limits=Limits(low=-100),
     form=".1f",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from docsis_experiments.measurement.max_min import normalised
+from docsis_experiments.measurement.max_min import no_share, normalised
 from docsis_experiments.measurement.metric import Limits, Metric
 from docsis_experiments.measurement.record import RunRecord
 from docsis_experiments.measurement.scope import Scope
@@ -28,7 +28,7 @@ METRIC: Final = Metric(
     title="Min/max of shares",
     description="Of the flows' goodput over their max-min shares, the least over the greatest.",
     value=min_max_ratio,
-    absence=Scope.nothing_received,
+    absence=no_share,
     needs=Trace.GOODPUT,
     limits=Limits(0, 1),
     form=".3f",

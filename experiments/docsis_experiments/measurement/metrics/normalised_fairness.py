@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from docsis_experiments.measurement.max_min import normalised
+from docsis_experiments.measurement.max_min import no_share, normalised
 from docsis_experiments.measurement.metric import Limits, Metric
 from docsis_experiments.measurement.metrics.fairness import jain
 from docsis_experiments.measurement.record import RunRecord
@@ -28,7 +28,7 @@ METRIC: Final = Metric(
     title="Fairness of shares",
     description="Jain's index of the flows' goodput over their max-min shares.",
     value=normalised_fairness,
-    absence=Scope.nothing_received,
+    absence=no_share,
     needs=Trace.GOODPUT,
     limits=Limits(0, 1),
     form=".3f",

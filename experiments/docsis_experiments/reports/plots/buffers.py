@@ -10,14 +10,17 @@ from typing import Any, Final
 from matplotlib.figure import Figure
 
 from docsis_experiments.reports.plots.look import GREY, LOOKS, MOST_LINES
-from docsis_experiments.reports.plots.scales import chunks, reach
+from docsis_experiments.reports.plots.scales import chunks, drawn, reach
 
 ROWS: Final = {
     "latency mean": ("Mean latency of the packets", "Mean latency (ms)"),
-    "goodput": ("Goodput of all flows together", "Goodput (Mbit/s)"),
+    "goodput": ("Goodput of all flows in this direction", "Goodput (Mbit/s)"),
     "loss": ("Packets lost", "Loss (%)"),
 }
 """The panels with their titles and axes; latency and loss are of each kind of traffic."""
+
+_HEIGHTS: Final = {"latency mean": 1.6, "goodput": 1.0, "loss": 1.0}
+"""Heights of the panels beside each other."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class Manager:
     Attributes:
         name: For people.
         latency, loss: By kind of traffic, from the smallest buffer on.
-        goodput: Goodput of all flows together.
+        goodput: Goodput of all flows in the run's direction together.
     """
 
     name: str
@@ -51,40 +54,62 @@ class Manager:
     loss: Mapping[str, Sequence[Point]]
     goodput: Sequence[Point]
 
+    def of_groups(self, what: str) -> Mapping[str, Sequence[Point]]:
+        """Latency or loss, by the name that ROWS have for it."""
+        return self.loss if what == "loss" else self.latency
+
+    def points(self, what: str) -> list[Point]:
+        """All points of one of ROWS."""
+        if what == "goodput":
+            return list(self.goodput)
+        return [point for points in self.of_groups(what).values() for point in points]
+
 
 def against_buffers(managers: Sequence[Manager]) -> Figure:
-    """A column for each queue manager, a row for each quantity, a line for each kind of traffic."""
+    """A column for each queue manager, a row for each quantity, a line for each kind of traffic.
+
+    A quantity that no manager has a point of has no row.
+    """
     columns = [
         (manager, groups)
         for manager in managers
-        for groups in chunks(list(manager.latency), MOST_LINES)
+        # A manager without a packet that was looked at has its goodput alone.
+        for groups in list(chunks(list(manager.latency), MOST_LINES)) or [()]
     ]
-    figure = Figure(figsize=(max(9.0, 1.0 + 4.2 * len(columns)), 8.8), layout="constrained")
+    points = {what: [one for manager in managers for one in manager.points(what)] for what in ROWS}
+    shown = [what for what in ROWS if points[what]]
+    heights = [_HEIGHTS[what] for what in shown]
+    figure = Figure(
+        figsize=(max(9.0, 1.0 + 4.2 * len(columns)), 0.8 + 2.2 * sum(heights)), layout="constrained"
+    )
     panels = figure.subplots(
-        3, len(columns), sharex=True, sharey="row", squeeze=False, height_ratios=(1.6, 1, 1)
+        len(shown), len(columns), sharex=True, sharey="row", squeeze=False, height_ratios=heights
     )
-    widest = max(
-        (point.buffer_ms for one in managers for point in one.goodput),
-        default=1.0,
-    )
+    widest = max(one.buffer_ms for what in shown for one in points[what])
     for column, (manager, groups) in zip(panels.T, columns, strict=True):
-        latency, goodput, loss = column
-        for group, look in zip(groups, LOOKS, strict=False):
-            _line(latency, manager.latency[group], look, group)
-            _line(loss, manager.loss[group], look, group)
-        _line(goodput, manager.goodput, LOOKS[0], "all flows")
-        latency.plot(
-            [0, widest], [0, widest], color=GREY, lw=1, linestyle=":", label="a full buffer"
-        )
-        latency.legend(loc="best", fontsize=9)
-        loss.set_xlabel("Buffer (ms at the sustained rate)")
-        for axes, (title, _) in zip(column, ROWS.values(), strict=True):
+        for axes, what in zip(column, shown, strict=True):
+            _panel(axes, what, manager, groups)
+            if what == "latency mean":
+                axes.plot(
+                    [0, widest], [0, widest], color=GREY, lw=1, linestyle=":", label="a full buffer"
+                )
+                axes.legend(loc="best", fontsize=9)
+            title = ROWS[what][0]
             axes.set_title(f"{title}\n{manager.name}" if len(managers) > 1 else title, fontsize=10)
             axes.set_xlim(0, widest * 1.04)
-    for row, (_, label) in zip(panels, ROWS.values(), strict=True):
-        row[0].set_ylim(0, 1.1 * max(float(axes.dataLim.y1) for axes in row) or 1.0)
-        row[0].set_ylabel(label)
+        column[-1].set_xlabel("Buffer (ms at the sustained rate)")
+    for row, what in zip(panels, shown, strict=True):
+        row[0].set_ylim(0, 1.1 * drawn(row)[1] or 1.0)
+        row[0].set_ylabel(ROWS[what][1])
     return figure
+
+
+def _panel(axes: Any, what: str, manager: Manager, groups: Sequence[str]) -> None:
+    if what == "goodput":
+        _line(axes, manager.goodput, LOOKS[0], "all flows")
+        return
+    for group, look in zip(groups, LOOKS, strict=False):
+        _line(axes, manager.of_groups(what)[group], look, group)
 
 
 def _line(axes: Any, points: Sequence[Point], look: Mapping[str, str], label: str) -> None:

@@ -21,9 +21,10 @@ from bokeh.plotting import figure
 
 from docsis_experiments.measurement.record import Floats
 from docsis_experiments.reports.plots.look import GREY
-from docsis_experiments.reports.plots.thinning import thinned
+from docsis_experiments.reports.plots.thinning import alone, thinned
 
 _DASHES: Final = {"-": "solid", "--": "dashed", "-.": "dashdot", ":": "dotted"}
+_MARKERS: Final[Mapping[str, Any]] = {"o": "circle", "s": "square", "^": "triangle"}
 _TOOLS: Final = "xbox_zoom,box_zoom,xwheel_zoom,pan,reset,save"
 
 _PLAIN_POWERS: Final = 6
@@ -105,7 +106,8 @@ class Chart:
             name: One of the names.
             x: Rising.
             y: As many; NaN where it has a gap.
-            look: Colour and line, as pictures have them.
+            look: Colour and line, as pictures have them; with a marker where points that no line
+                goes through are to be seen.
         """
         shown_x, shown_y = thinned(x, y)
         # Seven digits are more than a screen has, and half of the bytes.
@@ -118,6 +120,17 @@ class Chart:
                 line_dash=_DASHES[look["linestyle"]],
             )
         )
+        single = alone(shown_y)
+        if "marker" in look and single.size:
+            self._lines[name].append(
+                self._panels[-1].scatter(
+                    shown_x[single].astype(np.float32),
+                    shown_y[single].astype(np.float32),
+                    marker=_MARKERS[look["marker"]],
+                    size=6,
+                    color=look["color"],
+                )
+            )
 
     def steps(self, x: Sequence[float], y: Sequence[float]) -> None:
         """Draws what is no run's and keeps its value up to the next point."""

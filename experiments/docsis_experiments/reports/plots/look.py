@@ -97,6 +97,9 @@ LOOKS: Final[Sequence[Mapping[str, str]]] = (
 
 MOST_LINES: Final = len(LOOKS)
 
+MARKERS: Final = tuple(look["marker"] for look in LOOKS)
+"""Markers of the lines of a panel."""
+
 GREY: Final = "#555555"
 """Colour of what is not measured: references, and words beside them."""
 

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, Literal
 
 import matplotlib as mpl
 
@@ -40,6 +40,13 @@ def logarithmic(axis: Any, low: float, high: float, most: int | None = None) -> 
     axis.set_ticks(shown, [f"{tick:g}" for tick in shown])
     axis.set_tick_params(which="minor", length=0)
     axis.set_minor_locator(mpl.ticker.NullLocator())
+
+
+def drawn(panels: Iterable[Any], along: Literal["x", "y"] = "y") -> tuple[float, float]:
+    """The least and the greatest value drawn in any of the panels; 0 and 1 where nothing is."""
+    ends = [getattr(axes.dataLim, f"interval{along}") for axes in panels]
+    low, high = min(float(one[0]) for one in ends), max(float(one[1]) for one in ends)
+    return (low, high) if math.isfinite(low) and math.isfinite(high) else (0.0, 1.0)
 
 
 def reach(median: float, low: float, high: float) -> tuple[float, float]:

@@ -135,4 +135,9 @@ def called(summary: Summary) -> dict[str, str]:
 def shown_groups(scenario: Scenario) -> list[str]:
     """Groups whose latency is shown: what people wait for, or else everything."""
     waited = [group.name for group in scenario.traffic if group.kind in _INTERACTIVE]
-    return waited or [group.name for group in scenario.traffic if Trace.PACKETS in group.leaves()]
+    return waited or groups_with_packets(scenario)
+
+
+def groups_with_packets(scenario: Scenario) -> list[str]:
+    """Groups of which packets are looked at, so that they have latency and loss."""
+    return [group.name for group in scenario.traffic if Trace.PACKETS in group.leaves()]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from docsis_experiments.measurement.record import Floats
 
@@ -47,6 +48,16 @@ def thinned(x: Floats, y: Floats, columns: int = COLUMNS) -> tuple[Floats, Float
         low, high = start + np.nanargmin(part), start + np.nanargmax(part)
         kept += sorted({int(low), int(high)})
     return x[kept], y[kept]
+
+
+def alone(y: Floats) -> npt.NDArray[np.intp]:
+    """Places of points without a neighbour on either side, through which no line goes.
+
+    Args:
+        y: Values; NaN where a line has a gap.
+    """
+    gap = np.concatenate([[True], np.isnan(y), [True]])
+    return np.flatnonzero(~gap[1:-1] & gap[:-2] & gap[2:])
 
 
 def distribution(samples: Floats, most: int = COLUMNS) -> tuple[Floats, Floats]:

@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from docsis_experiments.measurement.intervals import LEAST_RUNS, estimate
 from docsis_experiments.reports.plots.buffers import Manager, Point, against_buffers
 from docsis_experiments.reports.plots.plot import Plot
-from docsis_experiments.reports.plots.subjects import Repeated
+from docsis_experiments.reports.plots.subjects import Repeated, Summary
+from docsis_experiments.reports.ways import other_way
 from docsis_experiments.runs.outcome import Outcome
 
 Run = Mapping[str, Any]
@@ -22,6 +23,7 @@ def _applies(repeated: Repeated) -> bool:
     return any(
         len({run["buffer_ms"] for run in own}) > 1
         for own in _by_manager(repeated.summary["runs"]).values()
+        if any(_along(repeated.summary, run) or _with_packets(run) for run in own)
     )
 
 
@@ -35,17 +37,37 @@ def _by_manager(runs: Sequence[Run]) -> dict[str, list[Run]]:
 
 
 def _draw(repeated: Repeated) -> Figure:
+    summary = repeated.summary
     return against_buffers(
         [
             Manager(
                 name,
-                {group: _points(runs, group, "latency mean") for group in runs[0]["groups"]},
-                {group: _points(runs, group, "loss") for group in runs[0]["groups"]},
-                [_total(run, repeated.outcomes) for run in runs],
+                {group: _points(runs, group, "latency mean") for group in _with_packets(runs[0])},
+                {group: _points(runs, group, "loss") for group in _with_packets(runs[0])},
+                [
+                    _total(run, groups, repeated.outcomes)
+                    for run in runs
+                    if (groups := _along(summary, run))
+                ],
             )
-            for name, runs in _by_manager(repeated.summary["runs"]).items()
+            for name, runs in _by_manager(summary["runs"]).items()
         ]
     )
+
+
+def _with_packets(run: Run) -> list[str]:
+    """Groups that have latency and loss; of web users, as an example, no packet is looked at."""
+    return [name for name, one in run["groups"].items() if "latency mean" in one["values"]]
+
+
+def _along(summary: Summary, run: Run) -> list[str]:
+    """Groups that have goodput and go the run's way."""
+    left_out = other_way(summary, run)
+    return [
+        name
+        for name, one in run["groups"].items()
+        if "goodput" in one["values"] and name not in left_out
+    ]
 
 
 def _points(runs: Sequence[Run], group: str, quantity: str) -> list[Point]:
@@ -62,11 +84,11 @@ def _points(runs: Sequence[Run], group: str, quantity: str) -> list[Point]:
     return found
 
 
-def _total(run: Run, outcomes: Sequence[Outcome]) -> Point:
-    """Goodput of all traffic of a run together, over the runs that count."""
+def _total(run: Run, groups: Sequence[str], outcomes: Sequence[Outcome]) -> Point:
+    """Goodput of groups of a run together, over the runs that count."""
     found = estimate(
         [
-            sum(group.values.get("goodput", 0.0) for group in one.groups.values())
+            sum(one.groups[group].values["goodput"] for group in groups)
             for one in outcomes
             if one.run == run["label"] and not one.withheld
         ]

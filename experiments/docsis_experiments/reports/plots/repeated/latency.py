@@ -25,7 +25,12 @@ def _applies(repeated: Repeated) -> bool:
 def _draw(repeated: Repeated) -> Figure:
     """Distributions of latency: a row for each group of traffic, at most three runs a panel."""
     runs = repeated.summary["runs"]
-    groups = list(dict.fromkeys(name for run in runs for name in run["groups"]))
+    # Of web users, as an example, no packet is looked at.
+    groups = list(
+        dict.fromkeys(
+            name for run in runs for name, one in run["groups"].items() if one["latency_ms"]
+        )
+    )
     chunks = [runs[at : at + MOST_LINES] for at in range(0, len(runs), MOST_LINES)]
     figure = Figure(
         figsize=(max(5.4, 3.7 * len(chunks)), 2.7 * len(groups) + 0.9), layout="constrained"

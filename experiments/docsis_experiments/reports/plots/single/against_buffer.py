@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 from matplotlib.figure import Figure
@@ -13,11 +15,16 @@ from docsis_experiments.measurement.record import Packets, RunRecord
 from docsis_experiments.measurement.statistics import statistic
 from docsis_experiments.reports.plots.buffers import Manager, Point, against_buffers
 from docsis_experiments.reports.plots.plot import Plot
-from docsis_experiments.reports.plots.subjects import Runs
+from docsis_experiments.reports.plots.subjects import Runs, groups_with_packets
+
+
+def _applies(runs: Runs) -> bool:
+    there = runs.seen or any(record.along for record in runs.records)
+    return runs.scenario.grid is not None and there
 
 
 def _draw(runs: Runs) -> Figure:
-    groups = [group.name for group in runs.scenario.traffic]
+    groups = groups_with_packets(runs.scenario)
     names = dict.fromkeys(record.manager for record in runs.records)
     found = []
     for name in names:
@@ -28,22 +35,21 @@ def _draw(runs: Runs) -> Figure:
         found.append(
             Manager(
                 name,
-                {group: [_point(one, _of(one, group, _mean)) for one in own] for group in groups},
-                {
-                    group: [_point(one, _of(one, group, loss_percent)) for one in own]
-                    for group in groups
-                },
-                [_point(one, _goodput(one)) for one in own],
+                {group: _points(own, partial(_of, group, _mean)) for group in groups},
+                {group: _points(own, partial(_of, group, loss_percent)) for group in groups},
+                _points(own, _goodput),
             )
         )
     return against_buffers(found)
 
 
-def _point(record: RunRecord, value: float) -> Point:
-    return Point(record.buffer_ms, value, value, value)
+def _points(records: Sequence[RunRecord], value: Callable[[RunRecord], float]) -> list[Point]:
+    """A point of each run that has the value."""
+    values = [(record.buffer_ms, value(record)) for record in records]
+    return [Point(at, one, one, one) for at, one in values if not math.isnan(one)]
 
 
-def _of(record: RunRecord, group: str, value: Callable[[Packets], float]) -> float:
+def _of(group: str, value: Callable[[Packets], float], record: RunRecord) -> float:
     return value(record.measured(group))
 
 
@@ -52,7 +58,9 @@ def _mean(packets: Packets) -> float:
 
 
 def _goodput(record: RunRecord) -> float:
-    return sum(sum(data.mbps(0, record.seconds)) for data in record.received.values())
+    """Goodput of all traffic that goes the run's way; NaN where none does."""
+    rates = [sum(data.mbps(0, record.seconds)) for data in record.along.values()]
+    return sum(rates) if rates else math.nan
 
 
 PLOT: Final = Plot(
@@ -61,6 +69,6 @@ PLOT: Final = Plot(
     title="Against the size of the buffer",
     alt="Mean latency, goodput and loss of each kind of traffic against the size of the buffer.",
     caption="Each point is a run of its own. The dotted line is the wait behind a full buffer.",
-    applies=lambda runs: runs.scenario.grid is not None,
+    applies=_applies,
     draw=_draw,
 )

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from docsis_experiments.measurement.record import Floats
 from docsis_experiments.reports.plots.look import COLOURS, LINES
 from docsis_experiments.reports.plots.plot import Plot
+from docsis_experiments.reports.plots.scales import drawn
 from docsis_experiments.reports.plots.subjects import Runs
 
 MEAN_SECONDS: Final = 1.0
@@ -46,7 +47,7 @@ def _draw(runs: Runs) -> Figure:
         axes.set_title(record.name)
         axes.set_xlim(0, record.seconds)
     # The panels share their axes: only when all is drawn is it known what is the highest.
-    panels.flat[0].set_ylim(0, 1.08 * max(axes.dataLim.y1 for axes in panels.flat[: len(records)]))
+    panels.flat[0].set_ylim(0, 1.08 * drawn(panels.flat[: len(records)])[1] or 1.0)
     for axes in panels.flat[len(records) :]:
         axes.set_visible(False)
     for axes in panels.flat[max(0, len(records) - columns) : len(records)]:

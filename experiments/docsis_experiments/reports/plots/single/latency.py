@@ -14,7 +14,7 @@ from docsis_experiments.measurement.record import Floats, RunRecord
 from docsis_experiments.reports.plots.look import GREY, MOST_LINES, PLATE
 from docsis_experiments.reports.plots.plot import Plot
 from docsis_experiments.reports.plots.scales import SMALL, chunks, logarithmic
-from docsis_experiments.reports.plots.subjects import Runs, shown_groups
+from docsis_experiments.reports.plots.subjects import Runs, groups_with_packets, shown_groups
 from docsis_experiments.reports.plots.thinning import distribution
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class _Panels:
         """Those of all runs; of a grid those that are shown."""
         grid = every.scenario.grid is not None
         runs = Runs(every.scenario, _some(every.records)) if grid else every
-        groups = [g.name for g in every.scenario.traffic] if grid else shown_groups(every.scenario)
+        groups = groups_with_packets(every.scenario) if grid else shown_groups(every.scenario)
         found = [_delays(record, group) for record in runs.records for group in groups]
         there = [delays for delays in found if delays.size]
         most = 1.15 * max((float(delays.max()) for delays in there), default=1.0)

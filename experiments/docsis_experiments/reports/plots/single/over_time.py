@@ -14,10 +14,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from docsis_experiments.measurement.record import Control, Floats, Packets, RunRecord
-from docsis_experiments.reports.plots.look import GREY, MOST_LINES, reference
+from docsis_experiments.reports.plots.look import GREY, MARKERS, MOST_LINES, line_of, reference
 from docsis_experiments.reports.plots.plot import Plot
 from docsis_experiments.reports.plots.scales import chunks
 from docsis_experiments.reports.plots.subjects import Runs, Summary, shown_groups
+from docsis_experiments.reports.plots.thinning import alone
 
 if TYPE_CHECKING:
     from docsis_experiments.reports.plots.chart import Chart
@@ -30,6 +31,9 @@ sawteeth."""
 RAMP_UP_SHOWN_SECONDS: Final = 5.0
 """How much of the time before the measured time is shown at the most: slow start would make the
 rest small."""
+
+_MARKER_SIZE: Final = 3.5
+"""Points; of what has no line."""
 
 _TIME: Final = "Time since the measured time began (s)"
 _RAMP_UP: Final = "#F6F0E4"
@@ -95,10 +99,10 @@ def _panels(runs: Runs, span: Span, steps: Steps) -> list[_Panel]:
     groups = shown_groups(runs.scenario)
     controls = [_within(record.control, span) for record in records]
     found = []
-    if any(record.received for record in records):
+    if any(record.along for record in records):
         found.append(
             _Panel(
-                f"Goodput of all flows together, mean of {TOTAL_SECONDS:g} s",
+                f"Goodput of all flows in this direction, mean of {TOTAL_SECONDS:g} s",
                 "Goodput (Mbit/s)",
                 1.0,
                 tuple(_goodput(record, span) for record in records),
@@ -159,10 +163,10 @@ def _within(control: Control, span: Span) -> Control:
 
 
 def _goodput(record: RunRecord, span: Span) -> Line:
-    """Middles of short times, and the goodput of all flows together in each."""
+    """Middles of short times, and in each the goodput of all flows that go the run's way."""
     edges = np.arange(span[0], span[1] + TOTAL_SECONDS / 2, TOTAL_SECONDS)
     total = np.zeros(edges.size)
-    for received in record.received.values():
+    for received in record.along.values():
         for count in received.flow_bytes.values():
             total += np.interp(edges, received.time_s, count)
     return (edges[:-1] + edges[1:]) / 2, np.diff(total) * 8e-6 / TOTAL_SECONDS
@@ -217,8 +221,9 @@ def _draw(part: Sequence[int], every: Runs) -> Figure:
     drawn = figure.subplots(len(heights), 1, sharex=True, height_ratios=heights, squeeze=False)[
         :, 0
     ]
+    looks = _looks(runs)
     for axes, panel in zip(drawn, shown, strict=False):
-        _draw_panel(axes, panel, runs.looks)
+        _draw_panel(axes, panel, looks)
     if steps:
         _, rates = _capacity(steps, span)
         drawn[-1].step(*_capacity(steps, span), where="post", color=GREY, lw=1.6)
@@ -235,19 +240,36 @@ def _draw(part: Sequence[int], every: Runs) -> Figure:
             textcoords="offset points", ha="right", color="#777777", fontsize=9,
         )  # fmt: skip
     drawn[-1].set_xlabel(_TIME)
+    # Where a panel has markers, they tell the runs apart without a line.
+    marked = any(alone(line[1]).size for panel in shown for line in panel.lines if line is not None)
     handles = [
-        Line2D([], [], lw=1.6, label=record.name, **look)
-        for record, look in zip(runs.records, runs.looks, strict=True)
+        Line2D(
+            [],
+            [],
+            lw=1.6,
+            ms=_MARKER_SIZE,
+            label=record.name,
+            **(look if marked else line_of(look)),
+        )
+        for record, look in zip(runs.records, looks, strict=True)
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), fontsize=9)
     return figure
+
+
+def _looks(runs: Runs) -> list[dict[str, Any]]:
+    """Looks of the runs, which are at most three, with a marker each."""
+    return [{**look, "marker": marker} for look, marker in zip(runs.looks, MARKERS, strict=False)]
 
 
 def _draw_panel(axes: Any, panel: _Panel, looks: Sequence[dict[str, Any]]) -> None:
     highest = 0.0
     for line, look in zip(panel.lines, looks, strict=True):
         if line is not None:
-            axes.plot(*line, lw=1.2, **look)
+            points = alone(line[1]).tolist()
+            # No line goes through a point between two gaps.
+            marked = {**look, "ms": _MARKER_SIZE, "markevery": points} if points else line_of(look)
+            axes.plot(*line, lw=1.2, **marked)
             highest = max(highest, float(np.nanmax(line[1], initial=0.0)))
     if panel.milliseconds:
         _milliseconds(axes, max(highest, 20.0))
@@ -279,7 +301,7 @@ def _chart(part: Sequence[int], every: Runs) -> Chart:
     chart = Chart(names, _TIME, span, _shades(steps, span))
     for panel in _panels(runs, span, steps):
         chart.panel(panel.title, panel.label)
-        for name, line, look in zip(names, panel.lines, runs.looks, strict=True):
+        for name, line, look in zip(names, panel.lines, _looks(runs), strict=True):
             if line is not None:
                 chart.line(name, *line, look)
         if panel.level is not None:

@@ -8,7 +8,6 @@ can be told from the others on a screen, in print and without colours.
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,8 +19,17 @@ from matplotlib.figure import Figure
 
 from docsis_experiments.reports.plots.look import LOOKS, MOST_LINES
 from docsis_experiments.reports.plots.plot import Plot
-from docsis_experiments.reports.plots.points import ROWS, caption, label, reach, value
-from docsis_experiments.reports.plots.scales import chunks, logarithmic
+from docsis_experiments.reports.plots.points import (
+    GOODPUT,
+    caption,
+    label,
+    reach,
+    rows,
+    shown,
+    value,
+    words,
+)
+from docsis_experiments.reports.plots.scales import chunks, drawn, logarithmic
 from docsis_experiments.reports.plots.subjects import Summary, Swept
 
 MOST_COLUMNS: Final = 4
@@ -36,13 +44,13 @@ class _Picture:
 
     Attributes:
         axis: What is varied along its panels.
-        group: The group whose latency it shows.
+        group: The group whose latency it shows; None where it shows goodput alone.
         managers: Its lines.
         others: Values of the other axes, one set for each column of panels.
     """
 
     axis: str
-    group: str
+    group: str | None
     managers: tuple[str, ...]
     others: tuple[tuple[str, ...], ...]
 
@@ -51,7 +59,7 @@ def plots(summary: Summary) -> list[Plot[Swept]]:
     """Returns plots for each axis and group, as many as managers and other axes need."""
     managers = list(dict.fromkeys(point["manager"] for point in summary["points"]))
     found = []
-    for axis, group in itertools.product(summary["axes"], summary["shown"]):
+    for axis, group in itertools.product(summary["axes"], shown(summary)):
         rest = [name for name in summary["axes"] if name != axis]
         others = list(
             dict.fromkeys(
@@ -69,9 +77,9 @@ def _plot(summary: Summary, picture: _Picture, number: int) -> Plot[Swept]:
     title = summary["axes"][picture.axis]["title"]
     return Plot(
         place=10,
-        file=f"{picture.axis.replace('_', '-')}-{picture.group}-{number}.png",
+        file=f"{picture.axis.replace('_', '-')}-{picture.group or GOODPUT}-{number}.png",
         title=f"{title}: {' and '.join(picture.managers)}",
-        alt=f"Latency of {picture.group} and goodput of all traffic against {title}.",
+        alt=f"{words(summary, picture.group)} against {title}.",
         caption=caption(summary),
         draw=partial(_draw, picture),
     )
@@ -80,16 +88,17 @@ def _plot(summary: Summary, picture: _Picture, number: int) -> Plot[Swept]:
 def _draw(picture: _Picture, swept: Swept) -> Figure:
     summary = swept.summary
     rest = [name for name in summary["axes"] if name != picture.axis]
-    columns = len(picture.others)
-    figure = Figure(figsize=(2.6 + 3.1 * columns, 10.2), layout="constrained")
-    panels = figure.subplots(len(ROWS), columns, sharex=True, sharey="row", squeeze=False)
+    columns, quantities = len(picture.others), rows(summary, picture.group)
+    height = 1.8 + 2.1 * len(quantities)
+    figure = Figure(figsize=(2.6 + 3.1 * columns, height), layout="constrained")
+    panels = figure.subplots(len(quantities), columns, sharex=True, sharey="row", squeeze=False)
     for column, other in enumerate(picture.others):
         chosen = [
             point
             for point in summary["points"]
             if tuple(point["written"][name] for name in rest) == other
         ]
-        for row, what in enumerate(ROWS):
+        for row, what in enumerate(quantities):
             for manager, look in zip(picture.managers, LOOKS, strict=False):
                 own = sorted(
                     (point for point in chosen if point["manager"] == manager),
@@ -101,7 +110,7 @@ def _draw(picture: _Picture, swept: Swept) -> Figure:
     ticks = {p["numbers"][picture.axis]: p["written"][picture.axis] for p in summary["points"]}
     for axes in panels.flat:
         _across(axes, numbers, ticks)
-    for row, what in enumerate(ROWS):
+    for row, what in enumerate(quantities):
         _upward(panels[row], what, picture.group)
     for axes in panels[-1]:
         axes.set_xlabel(summary["axes"][picture.axis]["title"], fontsize=9)
@@ -142,12 +151,9 @@ def _across(axes: Any, numbers: Sequence[float], ticks: Mapping[float, str]) -> 
     axes.xaxis.set_minor_locator(mpl.ticker.NullLocator())
 
 
-def _upward(panels: Sequence[Any], what: str, group: str) -> None:
+def _upward(panels: Sequence[Any], what: str, group: str | None) -> None:
     """A scale that a row of panels shares, with all lines and intervals within it."""
-    ends = [axes.dataLim for axes in panels]
-    low, high = min(one.y0 for one in ends), max(one.y1 for one in ends)
-    if not math.isfinite(low) or not math.isfinite(high):
-        low, high = 0.0, 1.0
+    low, high = drawn(panels)
     axes = panels[0]
     positive = [float(y) for panel in panels for line in panel.get_lines() for y in
                 np.asarray(line.get_ydata(), float) if y > 0]  # fmt: skip

@@ -10,7 +10,17 @@ from matplotlib.figure import Figure
 
 from docsis_experiments.reports.plots.look import LOOKS
 from docsis_experiments.reports.plots.plot import Plot
-from docsis_experiments.reports.plots.points import ROWS, caption, label, reach, value
+from docsis_experiments.reports.plots.points import (
+    GOODPUT,
+    caption,
+    label,
+    reach,
+    rows,
+    shown,
+    value,
+    words,
+)
+from docsis_experiments.reports.plots.scales import drawn
 from docsis_experiments.reports.plots.subjects import Summary, Swept
 
 _AXIS: Final = "Queue manager"
@@ -24,22 +34,23 @@ def plots(summary: Summary) -> list[Plot[Swept]]:
     return [
         Plot(
             place=10,
-            file=f"managers-{group}-1.png",
+            file=f"managers-{group or GOODPUT}-1.png",
             title=f"{_AXIS}: {' and '.join(managers)}",
-            alt=f"Latency of {group} and goodput of all traffic against {_AXIS}.",
+            alt=f"{words(summary, group)} against {_AXIS}.",
             caption=caption(summary),
             draw=partial(_draw, group, managers),
         )
-        for group in summary["shown"]
+        for group in shown(summary)
     ]
 
 
-def _draw(group: str, managers: list[str], swept: Swept) -> Figure:
+def _draw(group: str | None, managers: list[str], swept: Swept) -> Figure:
     """A row for each manager, a panel for each quantity."""
     names = managers[::-1]
     figure = Figure(figsize=(12.5, 1.4 + 0.42 * len(names)), layout="constrained")
-    panels = figure.subplots(1, len(ROWS), sharey=True)
-    for axes, what in zip(panels, ROWS, strict=True):
+    quantities = rows(swept.summary, group)
+    panels = figure.subplots(1, len(quantities), sharey=True, squeeze=False)[0]
+    for axes, what in zip(panels, quantities, strict=True):
         for place, name in enumerate(names):
             for point in (p for p in swept.summary["points"] if p["manager"] == name):
                 one = value(point, group, what)
@@ -50,7 +61,7 @@ def _draw(group: str, managers: list[str], swept: Swept) -> Figure:
                     [one["median"]], [place], xerr=[[below], [above]], fmt="o",
                     color=LOOKS[0]["color"], ms=5, capsize=3,
                 )  # fmt: skip
-        axes.set_xlim(0, axes.dataLim.x1 * 1.1 or 1)
+        axes.set_xlim(0, drawn([axes], "x")[1] * 1.1 or 1)
         axes.set_xlabel(label(what, group), fontsize=9)
     panels[0].set_yticks(range(len(names)), names)
     panels[0].set_ylim(-0.6, len(names) - 0.4)
