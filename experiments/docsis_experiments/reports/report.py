@@ -72,7 +72,9 @@ def write(folder: Path) -> Path:
         details: dict[str, Any] = json.loads((folder / "details.json").read_text())
         # What follows takes its shape for granted.
         document.validate(summary)
-        page = PAGES[document.experiment_of(summary)]
+        page = PAGES.get(document.experiment_of(summary))
+        if page is None:
+            raise TestbedError(f"{folder}: has no report of its own to be written anew")
         inputs = folder / "inputs" / "topology.yaml"
         topology = inputs.read_text() if page.has_topology else ""
         figures = [

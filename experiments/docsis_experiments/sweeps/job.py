@@ -140,7 +140,7 @@ def points_table(figures: Mapping[str, Any]) -> Table:
     latency = () if group is None else ("p50", "p90", "p99")
     what = "" if group is None else f"latency of {group}, "
     result = Table(
-        title=f"{figures['title']}; {what}medians of {len(figures['seeds'])} seeds",
+        title=f"{figures['title']}; {what}{_medians(len(figures['seeds']))}",
         title_justify="left",
         box=box.SIMPLE_HEAD,
         pad_edge=False,
@@ -161,3 +161,7 @@ def points_table(figures: Mapping[str, Any]) -> Table:
     if (more := len(figures["points"]) - _SHOWN_POINTS) > 0:
         result.caption = f"and {more} more in {TABLE} and the report"
     return result
+
+
+def _medians(seeds: int) -> str:
+    return "one seed" if seeds == 1 else f"medians of {seeds} seeds"
