@@ -41,7 +41,7 @@ impl Sender {
         match self.new_data(now, room) {
             Ok(data) => Some(data),
             Err(held) => {
-                self.note_usage(matches!(held, Held::Congestion));
+                self.note_usage(&held);
                 match held {
                     Held::Congestion => None,
                     Held::Empty => self.further_data(now),
@@ -248,14 +248,19 @@ impl Sender {
         self.window.set((cwnd >> halvings).max(restart));
     }
 
-    /// Notes how much of the window is in use (RFC 7661 4.3).
-    fn note_usage(&mut self, limited: bool) {
+    /// Notes how much of the window is in use (RFC 7661 4.3), as Linux does (`tcp_write_xmit`): it
+    /// is what holds back where data wait for it, also if nothing went at all, and where the last
+    /// data that there were have filled it. An application that hands over a segment at a time has
+    /// no more than one of them waiting.
+    fn note_usage(&mut self, held: &Held) {
+        let waits = matches!(held, Held::Congestion);
         // An application that has sent its last does not take back that the
         // window was full.
-        if !std::mem::take(&mut self.usage.sent) {
+        if !std::mem::take(&mut self.usage.sent) && !waits {
             return;
         }
         let pipe = self.board.pipe();
+        let limited = waits || pipe >= self.window.cwnd() as usize;
         if self.una >= self.usage.until {
             self.usage.until = self.nxt;
             self.usage.most = pipe;

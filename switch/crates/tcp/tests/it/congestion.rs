@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Throughput, slow start and what the queue sees.
 
-use crate::world::{CLIENT, Link, MS, SECOND, SERVER, World};
+use crate::world::{CLIENT, Link, MS, SECOND, SERVER, World, dropping};
 use tcp::{Config, Congestion};
 
 const RATE: u64 = 20_000_000;
@@ -138,6 +138,33 @@ fn an_unused_window_does_not_grow() {
         world.ends[CLIENT].send(1000);
     }
     assert!(world.infos()[CLIENT].cwnd <= 10);
+}
+
+/// An application hands over a segment at a time, and no other while one waits: a window that is
+/// too small for its rate holds it back, and so it grows until it is not.
+#[test]
+fn a_window_grows_that_holds_back_an_application_with_a_rate() {
+    for congestion in [Congestion::Reno, Congestion::Cubic] {
+        for base in [Config::linux(), Config::rfc()] {
+            let config = with(congestion, base);
+            // The first window loses one, so slow start is over long before fifteen segments.
+            let mut world = World::both(config, link(4)).with(dropping(&[3]));
+            world.run_until(SECOND);
+            world.ends[CLIENT].send(10 * 1448);
+            world.run_until(2 * SECOND);
+            let small = world.infos()[CLIENT].cwnd;
+            assert!(small < 11, "{small}");
+            // Fifteen in a round trip.
+            for tick in 0..15 * 25 * 10 {
+                world.run_until(2 * SECOND + tick * RTT / 15);
+                if world.ends[CLIENT].unsent() < 1448 {
+                    world.ends[CLIENT].send(1448);
+                }
+            }
+            let grown = world.infos()[CLIENT].cwnd;
+            assert!((15..40).contains(&grown), "{congestion:?}: {grown}");
+        }
+    }
 }
 
 /// RFC 896 and Minshall: small pieces wait for the last one's ACK, and not at
