@@ -5,8 +5,9 @@
 //! that time, with the instance type [`InstanceType::Suppressed`], so that a program can count it
 //! as gone from the queue. Whatever egress decides, the frame is not sent.
 
-use crate::device::{Device, Queued};
-use crate::egress::bound;
+use crate::device::Device;
+use crate::queued::Queued;
+use crate::room::bound;
 use traffic_manager::{Destination, Segment, SegmentArrival, Slot};
 use v1model::trace::DropReason;
 use v1model::{EgressMetadata, InstanceType};
@@ -25,10 +26,10 @@ impl Device {
         len: usize,
         queued: Queued,
     ) -> Result<(), Queued> {
-        let segment = Segment::of(queued.packet.received());
+        let segment = Segment::of(queued.packet().received());
         let arrival = SegmentArrival {
             segment: segment.as_ref(),
-            inherit: |new: &mut Queued, old| new.packet.take_place_of(&old.packet),
+            inherit: |new: &mut Queued, old| new.packet_mut().take_place_of(old.packet()),
             gone: &mut self.suppressed,
         };
         let now = self.time - self.skipped;
@@ -41,7 +42,7 @@ impl Device {
     pub(crate) fn account_for_suppressed(&mut self, now: u64, from: Destination) {
         let mut suppressed = std::mem::take(&mut self.suppressed);
         for mut queued in suppressed.drain(..) {
-            let number = queued.packet.trace_number();
+            let number = queued.packet().trace_number();
             if let Some(pipeline) = &mut self.pipeline {
                 let metadata = EgressMetadata {
                     port: from.port,
@@ -51,10 +52,10 @@ impl Device {
                     queue: 0,
                     grants: None,
                 };
-                pipeline.egress(now, &metadata, &mut queued.packet, &mut self.out);
+                pipeline.egress(now, &metadata, queued.packet_mut(), &mut self.out);
                 bound(&mut self.out);
             }
-            self.packets.give(queued.packet);
+            self.packets.give(queued.leave(&mut self.uncounted));
             self.trace_drop(now, number, DropReason::Suppressed);
         }
         self.suppressed = suppressed;

@@ -7,7 +7,8 @@ use crate::drops::Drops;
 use crate::flow_room::{Change, FlowRoom};
 use crate::lateness::Lateness;
 use crate::output::Note;
-use crate::pool::Pool;
+use crate::queued::{Queued, Uncounted};
+use crate::room::{Buffers, Packets};
 use crate::taps::Taps;
 use std::collections::VecDeque;
 use std::fmt;
@@ -17,7 +18,7 @@ use traffic_manager::{
     ServiceFlowState, Traffic,
 };
 use v1model::trace::TraceBurst;
-use v1model::{InstanceType, Packet, Pipeline, Program, Replica};
+use v1model::{Packet, Pipeline, Program, Replica};
 
 /// What a device is started with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,19 +61,6 @@ pub struct TrafficManagerState {
     pub service_flows: Vec<ServiceFlowState>,
     /// Every queue, by port and priority (bmv2 model).
     pub packet_queues: Vec<PacketQueueState>,
-}
-
-/// A packet in a queue.
-#[derive(Debug)]
-pub(crate) struct Queued {
-    pub packet: Box<Packet>,
-    pub rid: u16,
-    pub instance_type: InstanceType,
-    /// Egress has run: the packet's buffer is the frame to send, and it waits
-    /// for the tokens that egress made it need more of.
-    pub done: bool,
-    /// What is known of its frame.
-    pub note: Option<Note>,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -157,9 +145,11 @@ pub struct Device {
     pub(crate) receive_lines: DelayLines<InFlight>,
     pub(crate) transmit_lines: DelayLines<InFlight>,
     // Each is behind a pointer, as it moves often: out of here, into its queue and back.
-    pub(crate) packets: Pool<Box<Packet>>,
+    pub(crate) packets: Packets,
     /// For frames on delay lines.
-    pub(crate) buffers: Pool<Vec<u8>>,
+    pub(crate) buffers: Buffers,
+    /// What queues do not count of the frames of their packets.
+    pub(crate) uncounted: Uncounted,
     /// The frame that egress makes, and what is known of it.
     pub(crate) out: Vec<u8>,
     pub(crate) note: Option<Note>,
@@ -218,8 +208,9 @@ impl Device {
             port_index: Vec::new(),
             receive_lines: DelayLines::default(),
             transmit_lines: DelayLines::default(),
-            packets: Pool::default(),
-            buffers: Pool::default(),
+            packets: Packets::default(),
+            buffers: Buffers::default(),
+            uncounted: Uncounted::default(),
             out: Vec::new(),
             note: None,
             burst: None,
@@ -393,8 +384,11 @@ impl Device {
             *emptied += 1;
             surplus.extend(packets.give(packet));
         };
-        self.tm
-            .flush(now - self.skipped, &mut |queued| keep(queued.packet));
+        let uncounted = &mut self.uncounted;
+        self.tm.flush(now - self.skipped, &mut |queued| {
+            keep(queued.leave(uncounted));
+        });
+        debug_assert!(self.uncounted.is_empty(), "a packet left without a word");
         while let Some(Returned { packet, .. }) = self.again.pop_front() {
             self.counters.flushed.count(packet.received().len());
             keep(packet);
@@ -432,10 +426,11 @@ impl Device {
             Model::Bmv2(_) => Change::default(),
         };
         let (packets, emptied) = (&mut self.packets, &mut self.emptied);
+        let uncounted = &mut self.uncounted;
         self.tm
             .configure(now - self.skipped, request, &mut |queued| {
                 *emptied += 1;
-                packets.give(queued.packet);
+                packets.give(queued.leave(uncounted));
             })?;
         self.flow_room.accept(change);
         // Other queues and delay lines hold more or less than those before.

@@ -7,6 +7,7 @@ use crate::drops::DropPlace;
 use crate::events::Event;
 use crate::output::Output;
 use crate::paths::make_clone;
+use crate::room::bound;
 use traffic_manager::{Commit, LONGEST_FRAME, Offer};
 use v1model::trace::{DropReason, TraceEvent};
 use v1model::{EgressFate, EgressMetadata, Grants, InstanceType};
@@ -28,19 +29,6 @@ pub(crate) enum Egressed {
     Gone,
     /// It is in [`Device::out`], to be sent, with a clone of it, if there is one.
     Passed(Option<Box<v1model::Packet>>),
-}
-
-/// The room of a buffer that has grown for frames of [`LONGEST_FRAME`], step by step.
-const MOST_ROOM: usize = 2 * LONGEST_FRAME;
-
-/// Cuts the buffer of a frame that egress has made: packets exchange theirs for it, and keep what
-/// they get. The frame may still be one byte too long, which shows that it is to be dropped.
-#[inline]
-pub(crate) fn bound(frame: &mut Vec<u8>) {
-    if frame.capacity() > MOST_ROOM {
-        frame.truncate(LONGEST_FRAME + 1);
-        frame.shrink_to(LONGEST_FRAME);
-    }
 }
 
 impl Device {
@@ -139,7 +127,7 @@ impl Device {
         let queues = queues.map(|at| at.saturating_add(self.skipped));
         // Long queues have left the caches where their heads are.
         if let Some(next) = self.tm.upcoming() {
-            next.packet.fetch();
+            next.packet().fetch();
         }
         let at = queues
             .unwrap_or(far)
@@ -227,7 +215,7 @@ impl Device {
         let mut copy = None;
         self.note = queued.note;
         if queued.done {
-            queued.packet.swap_frame(&mut self.out);
+            queued.packet_mut().swap_frame(&mut self.out);
         } else {
             let metadata = EgressMetadata {
                 port: offer.queue.port,
@@ -241,7 +229,7 @@ impl Device {
                 },
                 grants,
             };
-            let packet = &mut queued.packet;
+            let packet = queued.packet_mut();
             let outcome = pipeline.egress(now, &metadata, packet, &mut self.out);
             self.note = self.note.filter(|_| outcome.as_received);
             bound(&mut self.out);
@@ -270,16 +258,17 @@ impl Device {
                         self.counters.egress_dropped.count(len);
                     }
                     if let Some(dropped) = self.tm.discard() {
-                        self.packets.give(dropped.packet);
+                        self.packets.give(dropped.leave(&mut self.uncounted));
                     }
                     self.enqueue_clones(now, copy);
                     return Egressed::Gone;
                 }
                 EgressFate::Recirculate => {
-                    if let Some(mut back) = self.tm.withdraw() {
+                    if let Some(back) = self.tm.withdraw() {
+                        let mut packet = back.leave(&mut self.uncounted);
                         self.counters.recirculated.count(self.out.len());
-                        back.packet.recirculate(&mut self.out);
-                        self.return_to_ingress(now, back.packet, None);
+                        packet.recirculate(&mut self.out);
+                        self.return_to_ingress(now, packet, None);
                     }
                     self.enqueue_clones(now, copy);
                     return Egressed::Gone;
@@ -293,11 +282,10 @@ impl Device {
     #[cold]
     fn drop_too_long(&mut self, now: u64) {
         if let Some(dropped) = self.tm.withdraw() {
-            let number = dropped.packet.trace_number();
-            self.counters
-                .too_long
-                .count(dropped.packet.received().len());
-            self.packets.give(dropped.packet);
+            let packet = dropped.leave(&mut self.uncounted);
+            let number = packet.trace_number();
+            self.counters.too_long.count(packet.received().len());
+            self.packets.give(packet);
             self.trace_drop(now, number, DropReason::TooLong);
         }
     }
@@ -314,23 +302,25 @@ impl Device {
     ) {
         match self.tm.commit(self.out.len()) {
             Some(Commit::Sent(sent)) => {
+                let packet = sent.leave(&mut self.uncounted);
                 let port = offer.queue.port;
                 if let Some(index) = self.looping(port) {
-                    self.loop_back(now, index, sent.packet);
+                    self.loop_back(now, index, packet);
                 } else {
-                    let number = sent.packet.trace_number();
-                    self.packets.give(sent.packet);
+                    let number = packet.trace_number();
+                    self.packets.give(packet);
                     self.leave(now, port, offer.paced, number, output);
                 }
             }
             Some(Commit::Held(queued)) => {
                 queued.done = true;
                 queued.note = self.note;
-                queued.packet.swap_frame(&mut self.out);
+                queued.packet_mut().swap_frame(&mut self.out);
             }
             Some(Commit::TooLong(dropped)) => {
-                let number = dropped.packet.trace_number();
-                self.packets.give(dropped.packet);
+                let packet = dropped.leave(&mut self.uncounted);
+                let number = packet.trace_number();
+                self.packets.give(packet);
                 self.trace_drop(now, number, DropReason::TooLong);
             }
             None => {}
@@ -439,28 +429,5 @@ impl Device {
         }
         self.ports[index as usize].counters.sent.count(len);
         true
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_buffer_keeps_no_more_room_than_frames_need() {
-        let mut frame = vec![7; 1 << 20];
-        bound(&mut frame);
-        assert_eq!(frame, [7; LONGEST_FRAME + 1], "it is still too long");
-        assert!(frame.capacity() <= MOST_ROOM);
-        // As after egress has cut a frame.
-        let mut frame = vec![7; 1 << 20];
-        frame.truncate(100);
-        bound(&mut frame);
-        assert_eq!(frame, [7; 100]);
-        assert!(frame.capacity() <= MOST_ROOM);
-        let mut frame = vec![7; LONGEST_FRAME];
-        let room = frame.capacity();
-        bound(&mut frame);
-        assert_eq!((frame.len(), frame.capacity()), (LONGEST_FRAME, room));
     }
 }

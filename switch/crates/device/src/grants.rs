@@ -178,9 +178,10 @@ impl Device {
             Egressed::Gone => {}
             Egressed::Passed(copy) => {
                 if let Some(dropped) = self.tm.withdraw() {
-                    let number = dropped.packet.trace_number();
-                    self.counters.unheard.count(dropped.packet.received().len());
-                    self.packets.give(dropped.packet);
+                    let packet = dropped.leave(&mut self.uncounted);
+                    let number = packet.trace_number();
+                    self.counters.unheard.count(packet.received().len());
+                    self.packets.give(packet);
                     self.trace_drop(now, number, DropReason::Unheard);
                 }
                 self.enqueue_clones(now, copy);
@@ -204,7 +205,7 @@ impl Device {
     #[cold]
     fn trace_burst(&mut self, now: u64) {
         if let (Some(burst), Some(queued)) = (self.burst, self.tm.offered_mut()) {
-            let number = queued.packet.trace_number();
+            let number = queued.packet().trace_number();
             self.trace(now, number, &TraceEvent::Burst(burst));
         }
     }

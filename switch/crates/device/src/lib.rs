@@ -23,6 +23,8 @@ mod learning;
 mod output;
 mod paths;
 mod pool;
+mod queued;
+mod room;
 mod taps;
 mod trace;
 
@@ -37,8 +39,9 @@ pub use grants::Taken;
 pub use handle::{DeviceGone, DeviceHandle};
 pub use lateness::Lateness;
 pub use output::{Note, Output};
-pub use paths::{AGAIN, MOST_PACKETS, MOST_PASSES};
+pub use paths::{AGAIN, MOST_PASSES};
 pub use pool::Pool;
+pub use queued::{MOST_PACKETS, MOST_UNCOUNTED};
 pub use taps::{TRACES, TraceId};
 pub use traffic_manager::{
     AckSuppression, Backlog, ConfigError, Configuration, Framing, LONGEST_FRAME, ModelKind,

@@ -6,12 +6,13 @@
 //! device busy for ever.
 
 use crate::counters::DeviceCounters;
-use crate::device::{Device, InFlight, Queued, Returned};
+use crate::device::{Device, InFlight, Returned};
 use crate::drops::{DropPlace, Drops};
 use crate::output::Note;
-use crate::pool::Pool;
+use crate::queued::{MOST_PACKETS, Queued};
+use crate::room::{Packets, fit};
 use crate::trace::copy_kind;
-use traffic_manager::{Destination, ModelKind, Place, Slot, Traffic};
+use traffic_manager::{Destination, LONGEST_FRAME, ModelKind, Place, Slot, Traffic};
 use v1model::trace::{DropReason, TraceEvent};
 use v1model::{Fate, IngressOutcome, InstanceType, Packet, Pipeline, Replica};
 
@@ -20,11 +21,6 @@ use v1model::{Fate, IngressOutcome, InstanceType, Packet, Pipeline, Replica};
 pub const MOST_PASSES: u16 = 1024;
 /// Packets that may wait to go through ingress again, as in BMv2.
 pub const AGAIN: usize = 1024;
-
-/// Packets that a device holds at a time, in queues and on the way through ingress again, whatever
-/// the queues' limits say: a short one takes little less memory than a long one. As frames of
-/// 1,500 bytes they are 0.4 s at 2 Gbit/s.
-pub const MOST_PACKETS: usize = 1 << 16;
 
 /// Where a frame goes that came from a port's wire, and its time.
 enum Arrival {
@@ -62,7 +58,8 @@ impl Device {
             Arrival::Ingress(now) => self.ingress_of_buffer(now, port, frame, note),
             Arrival::Line(now, index) => {
                 let buffer = self.buffers.take();
-                let frame = std::mem::replace(frame, buffer);
+                let mut frame = std::mem::replace(frame, buffer);
+                fit(&mut frame);
                 self.delay(now, index, frame, note);
             }
             Arrival::Lost => {}
@@ -106,9 +103,12 @@ impl Device {
         self.receive_lines.push(now, line, len, in_flight);
     }
 
-    /// A packet-out: its bit-packed header and the frame.
+    /// A packet-out: its bit-packed header and the frame, together not longer than
+    /// [`LONGEST_FRAME`]. A longer one is dropped, as if an interface had received it.
     pub fn packet_out(&mut self, now: u64, bytes: &[u8]) {
-        if let Some(port) = self.config.cpu_port {
+        if bytes.len() > LONGEST_FRAME {
+            self.receive_too_long(bytes.len());
+        } else if let Some(port) = self.config.cpu_port {
             self.receive(now, port, bytes);
         }
     }
@@ -145,6 +145,7 @@ impl Device {
     ) {
         self.ingress_with(now, port, frame.len(), note, |buffer| {
             std::mem::swap(buffer, frame);
+            fit(buffer);
         });
     }
 
@@ -203,13 +204,7 @@ impl Device {
         }
         match outcome.fate {
             Fate::Unicast { port } => {
-                let queued = Queued {
-                    packet,
-                    rid: 0,
-                    instance_type: InstanceType::Normal,
-                    done: false,
-                    note,
-                };
+                let queued = Queued::new(packet, 0, InstanceType::Normal, note);
                 self.enqueue(now, port, queued);
             }
             Fate::Multicast { group } => {
@@ -323,13 +318,7 @@ impl Device {
         packet: Box<Packet>,
         instance_type: InstanceType,
     ) {
-        let queued = Queued {
-            packet,
-            rid: replica.instance,
-            instance_type,
-            done: false,
-            note: None,
-        };
+        let queued = Queued::new(packet, replica.instance, instance_type, None);
         self.enqueue(now, replica.port, queued);
     }
 
@@ -360,28 +349,29 @@ impl Device {
         let Some(pipeline) = &self.pipeline else {
             return;
         };
-        let len = pipeline.frame_len(&queued.packet);
+        let len = pipeline.frame_len(queued.packet());
         let to = Destination {
             port,
-            queue_id: pipeline.queue_id(&queued.packet),
-            priority: pipeline.priority(&queued.packet),
+            queue_id: pipeline.queue_id(queued.packet()),
+            priority: pipeline.priority(queued.packet()),
         };
-        let sub_queue = pipeline.sub_queue(&queued.packet);
-        let number = queued.packet.trace_number();
+        let sub_queue = pipeline.sub_queue(queued.packet());
+        let number = queued.packet().trace_number();
         let Some(slot) = self.find_queue(now, to, len, number) else {
-            self.packets.give(queued.packet);
+            self.packets.give(queued.leave(&mut self.uncounted));
             return;
         };
         let depth = self.tm.depth(slot).frames as u32;
         if let Some(pipeline) = &self.pipeline {
-            pipeline.mark_enqueued(now, depth, &mut queued.packet);
+            pipeline.mark_enqueued(now, depth, queued.packet_mut());
         }
         let queue = match self.tm.kind() {
             ModelKind::Docsis => to.queue_id,
             ModelKind::Bmv2 { .. } => u32::from(to.priority),
         };
         let earning = now - self.skipped;
-        let taken = if self.packets.used() > MOST_PACKETS {
+        let full = self.packets.used() > MOST_PACKETS || !self.uncounted.note(len, &mut queued);
+        let taken = if full {
             self.tm.refuse(slot, len);
             Err(queued)
         } else if self.tm.suppresses_acks(slot) {
@@ -396,7 +386,7 @@ impl Device {
             }
             Err(refused) => {
                 self.trace_drop(now, number, DropReason::QueueFull { port, queue });
-                self.packets.give(refused.packet);
+                self.packets.give(refused.leave(&mut self.uncounted));
             }
         }
         if !self.suppressed.is_empty() {
@@ -409,7 +399,7 @@ impl Device {
 /// replicas, which are put into `replicas`. None without session or replicas.
 pub(crate) fn make_clone(
     pipeline: &mut Pipeline,
-    packets: &mut Pool<Box<Packet>>,
+    packets: &mut Packets,
     replicas: &mut Vec<Replica>,
     (counters, drops): (&mut DeviceCounters, &mut Drops),
     session: u16,

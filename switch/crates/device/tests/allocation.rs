@@ -9,9 +9,10 @@ use common::{Way, device};
 use counting_allocator::{Counting, allocations};
 use device::events::Event;
 use device::{Device, DeviceConfig, DigestConfig, Output};
-use device::{MOST_FLOW_BYTES, MOST_PACKETS};
+use device::{LONGEST_FRAME, MOST_FLOW_BYTES, MOST_PACKETS, MOST_UNCOUNTED};
+use std::sync::Arc;
 use traffic_manager::{Configuration, ModelKind, PortConfig, QueueId, ServiceFlowConfig};
-use v1model::DigestId;
+use v1model::{DigestId, Program};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -181,6 +182,109 @@ fn empty_packets_take_a_bounded_memory() {
     let state = device.traffic_manager_state(1_000_000_000);
     let port = state.ports.iter().find(|p| p.config.port == 1).unwrap();
     assert_eq!(port.queue_overflow.frames, lost);
+}
+
+/// Bytes of the header that [`shedding`] removes.
+const SHED: usize = 8_000;
+
+/// paths.p4 with a header of [`SHED`] bytes behind the command, which ingress removes where paths.p4
+/// truncates.
+fn shedding() -> Arc<Program> {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../v1model/tests/programs/paths.json"
+    );
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut json: String = text.split_whitespace().collect();
+    let extract = |header: &str| {
+        format!(r#"{{"parameters":[{{"type":"regular","value":"{header}"}}],"op":"extract"}}"#)
+    };
+    let both = [extract("command"), extract("filler")].join(",");
+    for (old, new) in [
+        (r#"["bytes",256,"#, format!(r#"["bytes",{},"#, 8 * SHED)),
+        (&extract("command"), both),
+        (
+            r#"{"op":"truncate","parameters":[{"type":"field","value":["scalars","tmp_2"]}]"#,
+            r#"{"op":"remove_header","parameters":[{"type":"header","value":"filler"}]"#.to_owned(),
+        ),
+    ] {
+        assert_eq!(json.matches(old).count(), 1, "{old}");
+        json = json.replace(old, &new);
+    }
+    Arc::new(Program::load(json.as_bytes()).unwrap())
+}
+
+/// Packets keep the frames that were received, and queues count what the program makes of them:
+/// 65,536 packets that lose a long header took 512 MiB. Nor do short frames get the buffers of long
+/// ones.
+#[test]
+fn the_frames_of_packets_that_lose_headers_take_a_bounded_memory() {
+    let mut device = device(DeviceConfig::default());
+    device.load(0, shedding());
+    let pace = |rate| Configuration {
+        ports: vec![PortConfig {
+            port: 1,
+            rate,
+            queue_limit: 1 << 40,
+            ..PortConfig::default()
+        }],
+        ..Configuration::default()
+    };
+    let way = Way {
+        ingress: 0x40,
+        port: 1,
+        ..Way::default()
+    };
+    let (long, short) = (way.frame(SHED), way.frame(60));
+    let queue = |device: &Device| {
+        let ports = device.traffic_manager_state(0).ports;
+        let port = ports.into_iter().find(|p| p.config.port == 1).unwrap();
+        (port.queued.frames as usize, port.queue_overflow.frames)
+    };
+    let fit = MOST_UNCOUNTED / SHED;
+    let before = counting_allocator::held();
+    let held = || counting_allocator::held() - before;
+    for round in 1..=3 {
+        let now = round * 1_000_000_000;
+        device.configure(now, &pace(1)).unwrap();
+        for _ in 0..fit + 100 {
+            device.receive(now, 1, &long);
+        }
+        assert_eq!(queue(&device), (fit, 100 * round));
+        let most = MOST_UNCOUNTED as i64 + fit as i64 * MOST_A_FRAME;
+        assert!(held() < most, "{} bytes of long frames", held());
+        device.configure(now, &pace(0)).unwrap();
+        device.poll(now + 1_000_000, &mut Sink(0));
+        assert_eq!(queue(&device).0, 0);
+        // As many packets stay, with the room of an Ethernet frame.
+        let most = fit as i64 * (2048 + MOST_A_FRAME);
+        assert!(held() < most, "{} bytes are kept", held());
+    }
+    // All are given back, so that as many as ever fit.
+    let now = 4_000_000_000;
+    device.configure(now, &pace(1)).unwrap();
+    for _ in 0..MOST_PACKETS {
+        device.receive(now, 1, &short);
+    }
+    assert_eq!(queue(&device), (MOST_PACKETS, 300));
+    let most = fit as i64 * 2048 + MOST_PACKETS as i64 * MOST_A_FRAME;
+    assert!(held() < most, "{} bytes of short frames", held());
+}
+
+#[test]
+fn a_packet_out_is_no_longer_than_a_frame() {
+    let mut device = device(DeviceConfig::default());
+    let way = Way {
+        port: 1,
+        ..Way::default()
+    };
+    let longest = way.frame(LONGEST_FRAME - way.frame(0).len());
+    let mut sink = Sink(0);
+    device.packet_out(0, &longest);
+    device.packet_out(0, &[&longest[..], &[0]].concat());
+    device.poll(0, &mut sink);
+    assert_eq!(sink.0, LONGEST_FRAME as u64);
+    assert_eq!(device.counters().too_long.frames, 1);
 }
 
 /// Whatever a client configures, the service flows take no more memory than they may, and a flow

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use device::events::Generation;
-use device::{Device, DeviceHandle};
+use device::{Device, DeviceHandle, LONGEST_FRAME};
 use tokio::sync::{OwnedRwLockReadGuard, RwLock};
 use tonic::{Code, Status};
 
@@ -332,6 +332,14 @@ impl Target {
             )));
         }
         let bytes = active.schema.packet_out.pack(packet)?;
+        if bytes.len() > LONGEST_FRAME {
+            // As of an interface: packets that wait take no more memory than is promised.
+            return Err(Failure::invalid(format!(
+                "a packet-out of {} bytes, header included, was dropped: the switch takes \
+                 {LONGEST_FRAME}",
+                bytes.len()
+            )));
+        }
         let sent = self.call(move |device, now| device.packet_out(now, &bytes));
         Ok(sent.await?)
     }

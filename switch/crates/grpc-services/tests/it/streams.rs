@@ -78,6 +78,35 @@ const FRAME: [u8; 60] = {
     frame
 };
 
+/// As long as a frame may be, of no protocol that anybody knows.
+const LONGEST: [u8; device::LONGEST_FRAME] = {
+    let mut frame = [0xab; device::LONGEST_FRAME];
+    (frame[12], frame[13]) = (0x88, 0xb5);
+    frame
+};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_packet_out_is_no_longer_than_a_frame() {
+    let (fixture, mut stream) = Fixture::start_cm().await;
+    let mut headers = fixture.info.controller_packet_metadata.iter();
+    let header = headers.find(|header| header.preamble.as_ref().unwrap().name == "packet_out");
+    let bits = header.unwrap().metadata.iter().map(|field| field.bitwidth);
+    let fits = LONGEST.len() - bits.sum::<i32>() as usize / 8;
+    let to_port_2: &[(&str, &[u8])] = &[("op", &[0]), ("egress_port", &[2])];
+    for length in [fits + 1, fits] {
+        let packet = packet_out(&fixture, to_port_2, &LONGEST[..length]);
+        stream.send(packet).await;
+    }
+    let FromSwitch::Error(error) = stream.next().await.unwrap() else {
+        panic!("not an error");
+    };
+    assert_eq!(Code::from(error.canonical_code), Code::InvalidArgument);
+    assert!(error.message.contains("16385 bytes"), "{}", error.message);
+    let frame = fixture.frames.recv_timeout(Duration::from_secs(10));
+    assert_eq!(frame.unwrap(), (2, LONGEST[..fits].to_vec()));
+    fixture.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn packets_go_out_and_come_in() {
     let (mut fixture, mut stream) = Fixture::start_cm().await;
