@@ -63,6 +63,8 @@ pub(crate) struct State {
     pub out_of_range: u64,
     /// Failed `assert` and `assume` statements.
     pub assertions: u64,
+    /// The table in which idle timeouts are looked for first, next time.
+    pub idle_turn: usize,
 }
 
 impl State {
@@ -103,6 +105,7 @@ impl State {
             carried: Vec::new(),
             out_of_range: 0,
             assertions: 0,
+            idle_turn: 0,
         };
         if !program.grows {
             state.tables.iter_mut().for_each(Table::make_room);

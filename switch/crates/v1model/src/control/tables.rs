@@ -152,7 +152,8 @@ impl Pipeline {
 
     /// Appends entries that had no hit for as long as their idle timeout, after
     /// a look at `most` at the most; there may be more. Each is reported again
-    /// after as long without a hit.
+    /// after as long without a hit. Each call begins with another table, so that
+    /// one that always has `most` of them keeps none of the others waiting for long.
     pub fn idle_expired(
         &mut self,
         now_ns: u64,
@@ -160,7 +161,10 @@ impl Pipeline {
         expired: &mut Vec<(TableId, TableEntry)>,
     ) {
         let mut left = most;
-        for at in 0..self.state.tables.len() {
+        let tables = self.state.tables.len();
+        let first = self.state.idle_turn;
+        self.state.idle_turn = (first + 1).checked_rem(tables).unwrap_or(0);
+        for at in (first..tables).chain(0..first) {
             while left > 0 {
                 match self.state.tables[at].next_expired(now_ns) {
                     Next::None => break,

@@ -135,3 +135,39 @@ fn idle_entries_are_reported_and_armed_again() {
     let refused = p.insert(0, other, &exact(1), &action, &options);
     assert_eq!(refused.unwrap_err().code(), Code::InvalidArgument);
 }
+
+#[test]
+fn a_table_with_many_idle_entries_keeps_no_other_waiting() {
+    let text = include_str!("../programs/meters.json");
+    let mut json: serde_json::Value = serde_json::from_str(text).unwrap();
+    let pipelines = json["pipelines"].as_array_mut().unwrap();
+    let all = pipelines.iter_mut();
+    let tables = all.flat_map(|p| p["tables"].as_array_mut().unwrap());
+    for table in tables.filter(|t| t["name"] == "I.station") {
+        table["support_timeout"] = true.into();
+    }
+    let program = Program::load(json.to_string().as_bytes()).unwrap();
+    let mut p = Pipeline::new(std::sync::Arc::new(program), 42);
+    let options = EntryOptions {
+        idle_timeout_ns: 1,
+        ..EntryOptions::default()
+    };
+    let (busy, other) = (table(&p, "station"), table(&p, "ageing"));
+    assert!(busy < other);
+    let action: EntryAction = call(&p, busy, "NoAction", &[]).into();
+    for key in 0..4 {
+        p.insert(0, busy, &exact(key), &action, &options).unwrap();
+    }
+    let action: EntryAction = call(&p, other, "set_aged", &[5]).into();
+    p.insert(0, other, &ternary(7, 1), &action, &options)
+        .unwrap();
+    // All of them are due each time, and two are looked at.
+    let tables = p.program().tables().len() as u64;
+    let mut expired = Vec::new();
+    for turn in 1..=2 * tables {
+        p.idle_expired(10 * turn, 2, &mut expired);
+    }
+    let of = |id: TableId| expired.iter().filter(|(table, _)| *table == id).count();
+    assert!(of(other) >= 2, "{expired:?}");
+    assert!(of(busy) >= 4, "{expired:?}");
+}
