@@ -54,8 +54,12 @@ const DEPTH: usize = 24;
 /// Changes one place of the document, chosen by the bytes.
 pub fn mutate(document: &mut Value, bytes: &mut Bytes<'_>) {
     let copied = pick(document, bytes).clone();
+    let kind = bytes.below(11);
+    if kind == 10 {
+        return name_varbit(document, bytes);
+    }
     let at = pick_mut(document, bytes);
-    match bytes.below(10) {
+    match kind {
         0 => *at = Value::Null,
         1 => *at = json!(NUMBERS[bytes.below(NUMBERS.len())]),
         2 => *at = json!(words()[bytes.below(words().len())]),
@@ -103,6 +107,71 @@ pub fn mutate(document: &mut Value, bytes: &mut Bytes<'_>) {
     }
 }
 
+/// Lets a statement or an expression name a varbit field, whose slot holds no number. Where the
+/// document has none, it makes one.
+fn name_varbit(document: &mut Value, bytes: &mut Bytes<'_>) {
+    if varbits(document).is_empty() {
+        let mut fields = Vec::new();
+        let types = document.get_mut("header_types");
+        for kind in types.and_then(Value::as_array_mut).into_iter().flatten() {
+            let own = kind.get_mut("fields").and_then(Value::as_array_mut);
+            fields.extend(own.into_iter().flatten());
+        }
+        let at = bytes.below(fields.len());
+        if let Some(width) = fields.get_mut(at).and_then(|field| field.get_mut(1)) {
+            *width = json!("*");
+        }
+    }
+    let varbits = varbits(document);
+    let mut operands = Vec::new();
+    fields_named(document, &mut operands);
+    let (varbit, operand) = (bytes.below(varbits.len()), bytes.below(operands.len()));
+    if let (Some(varbit), Some(operand)) = (varbits.get(varbit), operands.get_mut(operand)) {
+        **operand = varbit.clone();
+    }
+}
+
+/// The varbit fields of headers, as operands name them.
+fn varbits(document: &Value) -> Vec<Value> {
+    let members = |value: &Value, name: &str| {
+        let list = value.get(name).and_then(Value::as_array);
+        list.cloned().unwrap_or_default()
+    };
+    let mut found = Vec::new();
+    for kind in members(document, "header_types") {
+        let fields = members(&kind, "fields");
+        let own = fields
+            .iter()
+            .filter(|field| field.get(1) == Some(&json!("*")));
+        for field in own.filter_map(|field| field.get(0)) {
+            let headers = members(document, "headers");
+            let of_kind = headers
+                .iter()
+                .filter(|h| h.get("header_type") == kind.get("name"));
+            found.extend(of_kind.filter_map(|h| Some(json!([h.get("name")?, field]))));
+        }
+    }
+    found
+}
+
+/// The values of all operands that name a field.
+fn fields_named<'d>(value: &'d mut Value, found: &mut Vec<&'d mut Value>) {
+    match value {
+        Value::Array(list) => list.iter_mut().for_each(|one| fields_named(one, found)),
+        Value::Object(members) => {
+            let is_field = members.get("type").is_some_and(|kind| kind == "field");
+            for (name, member) in members {
+                if is_field && name == "value" {
+                    found.push(member);
+                } else {
+                    fields_named(member, found);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
 /// Goes down from the root; stops where the bytes say, or at a leaf.
 fn pick<'d>(document: &'d Value, bytes: &mut Bytes<'_>) -> &'d Value {
     let mut at = document;
@@ -142,4 +211,39 @@ fn pick_mut<'d>(document: &'d mut Value, bytes: &mut Bytes<'_>) -> &'d mut Value
         };
     }
     at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn statements_come_to_name_varbit_fields() {
+        let document = || {
+            let statement = |op: &str| json!({"op": op, "parameters": [{"type": "field", "value": ["a", "number"]}]});
+            json!({
+                "header_types": [{"name": "t", "fields": [["number", 8, false], ["bits", "*"]]}],
+                "headers": [{"name": "a", "header_type": "t"}, {"name": "b", "header_type": "t"}],
+                "actions": [statement("register_read"), statement("random")],
+            })
+        };
+        let mut found = BTreeSet::new();
+        for choice in 0..32u8 {
+            let mut changed = document();
+            name_varbit(&mut changed, &mut Bytes(&[choice % 2, choice / 2]));
+            for action in changed["actions"].as_array().unwrap() {
+                let value = &action["parameters"][0]["value"];
+                if value[1] == "bits" {
+                    found.insert(format!("{} {}", action["op"], value[0]));
+                }
+            }
+        }
+        assert_eq!(found.len(), 4, "{found:?}");
+        // A document without a varbit field gets one.
+        let mut changed = document();
+        changed["header_types"][0]["fields"] = json!([["number", 8, false]]);
+        name_varbit(&mut changed, &mut Bytes(&[]));
+        assert_eq!(varbits(&changed).len(), 2);
+    }
 }

@@ -26,6 +26,15 @@ pub(crate) enum Input {
 }
 
 impl Input {
+    /// The memory that it takes, bytes.
+    pub fn bytes(&self) -> usize {
+        let constant = match self {
+            Input::Constant { value, .. } => size_of_val(&**value),
+            Input::Field { .. } | Input::Var { .. } => 0,
+        };
+        size_of::<Input>() + constant
+    }
+
     /// The slots that are read, with their number.
     pub fn slots(&self) -> Option<(Slot, u16)> {
         match self {

@@ -15,6 +15,7 @@ use crate::error::LoadError;
 use crate::header::{Field, Header};
 use crate::json::{self, Document};
 use crate::op::{Slot, words};
+use crate::parts::Parts;
 use crate::paths::PacketSlots;
 use crate::stack::{Shape, Stack, Union};
 use std::collections::{HashMap, HashSet};
@@ -42,6 +43,8 @@ pub(crate) struct Layout {
     /// Behave as BMv2 does where that contradicts P4.
     pub quirks: bool,
     by_name: HashMap<String, usize>,
+    /// By header and name: the place of a field.
+    fields_by_name: Vec<HashMap<String, usize>>,
     aliases: HashMap<(String, String), (String, String)>,
     /// Slots of headers and metadata: what a new packet resets.
     pub state_slots: usize,
@@ -57,6 +60,8 @@ pub(crate) struct Layout {
     pub temporaries: usize,
     /// First constant.
     pub constants: usize,
+    /// Parts of the expressions that were made with these slots.
+    pub parts: Parts,
 }
 
 impl Layout {
@@ -113,6 +118,7 @@ impl Layout {
             .enumerate()
             .map(|(i, h)| (h.name.clone(), i))
             .collect();
+        let fields_by_name = headers.iter().map(by_name_of_field).collect();
         let stacks = shape.stacks(&first_of_stack, &headers)?;
         let unions = shape.unions(&mut headers);
         let aliases = document
@@ -137,10 +143,12 @@ impl Layout {
             unions,
             quirks,
             by_name,
+            fields_by_name,
             state_slots: next,
             params: next,
             temporaries: next + param_slots,
             constants: next + param_slots + TEMPORARIES,
+            parts: Parts::default(),
         };
         if layout.constants > usize::from(Slot::MAX) / 2 {
             return Err(LoadError::new(format!(
@@ -184,7 +192,8 @@ impl Layout {
 
     /// A field by the names that the JSON uses; `$valid$` included.
     pub fn field(&self, header: &str, field: &str) -> Result<(&Header, Field), LoadError> {
-        let h = self.header(header)?;
+        let index = self.header_index(header)?;
+        let h = &self.headers[index];
         if field == "$valid$" {
             let valid = Field {
                 name: field.to_owned(),
@@ -195,8 +204,8 @@ impl Layout {
             };
             return Ok((h, valid));
         }
-        match h.fields.iter().find(|f| f.name == field) {
-            Some(f) => Ok((h, f.clone())),
+        match self.fields_by_name[index].get(field) {
+            Some(at) => Ok((h, h.fields[*at].clone())),
             None => Err(LoadError::new(format!(
                 "the BMv2 JSON is malformed: header {header} has no field {field}"
             ))),
@@ -206,11 +215,12 @@ impl Layout {
     /// A field of v1model's standard metadata, if the program has it, by its
     /// own name or by an alias that p4c keeps for P4_14's names.
     pub fn standard(&self, field: &str) -> Option<Slot> {
-        let direct = self
-            .field("standard_metadata", field)
-            .ok()
-            .map(|(_, f)| f.slot);
-        direct.or_else(|| {
+        // A varbit field's slot does not hold a number, so the target must not write one there.
+        let slot = |header: &str, field: &str| {
+            let found = self.field(header, field).ok().filter(|(_, f)| !f.var);
+            found.map(|(_, f)| f.slot)
+        };
+        slot("standard_metadata", field).or_else(|| {
             [
                 "standard_metadata",
                 "intrinsic_metadata",
@@ -219,7 +229,7 @@ impl Layout {
             .iter()
             .find_map(|h| {
                 let (header, name) = self.aliases.get(&((*h).to_owned(), field.to_owned()))?;
-                self.field(header, name).ok().map(|(_, f)| f.slot)
+                slot(header, name)
             })
         })
     }
@@ -237,6 +247,7 @@ impl Layout {
                 .iter()
                 .filter(|h| h.metadata)
                 .flat_map(|h| &h.fields)
+                .filter(|f| !f.var)
         };
         let last = |full: &str| full.rsplit('.').next().unwrap_or(full).to_owned();
         fields()
@@ -252,6 +263,12 @@ impl Layout {
                     .map(|f| f.slot)
             })
     }
+}
+
+/// The places of a header's fields; of a name that several have, the first one's.
+fn by_name_of_field(header: &Header) -> HashMap<String, usize> {
+    let fields = header.fields.iter().enumerate().rev();
+    fields.map(|(at, field)| (field.name.clone(), at)).collect()
 }
 
 fn build_header(

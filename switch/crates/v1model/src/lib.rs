@@ -29,6 +29,7 @@ mod origin;
 mod outcome;
 mod packet;
 mod packets;
+mod parts;
 mod paths;
 mod pipeline;
 mod pre;

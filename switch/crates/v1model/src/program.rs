@@ -4,7 +4,7 @@
 use crate::code::Code;
 use crate::error::LoadError;
 use crate::load_options::LoadOptions;
-use crate::lower::{Lowered, lower};
+use crate::lower::{Lowered, limits, lower};
 use crate::origin::Origin;
 use crate::schema::*;
 use crate::table::{Context, Table};
@@ -65,6 +65,7 @@ impl Program {
             known: _,
         } = lowered;
         let mut initial_tables = Vec::new();
+        let mut bytes = 0usize;
         for (schema, lowered) in tables.iter().zip(&code.tables) {
             let mut table = Table::new(schema, &actions, &lowered.keys, lowered.default.as_ref());
             let mut context = Context {
@@ -72,6 +73,7 @@ impl Program {
                 actions: &actions,
                 profile: None,
             };
+            limits::check_entries(schema, bytes + table.kept_bytes())?;
             for (key, action) in &lowered.entries {
                 let (action, options) = (action.clone().into(), EntryOptions::default());
                 table
@@ -82,7 +84,9 @@ impl Program {
                             schema.name
                         ))
                     })?;
+                limits::check_entries(schema, bytes + table.kept_bytes())?;
             }
+            bytes += table.kept_bytes();
             initial_tables.push(table);
         }
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);

@@ -49,6 +49,9 @@ pub(crate) struct Union {
     pub headers: Vec<usize>,
 }
 
+/// Most headers of a union. Each of them knows all others, which end when it becomes valid.
+const MEMBERS: usize = 256;
+
 /// What the document says about stacks and unions, in indices of its headers.
 pub(crate) struct Shape<'d> {
     pub stacks: Vec<StackShape<'d>>,
@@ -87,6 +90,14 @@ impl<'d> Shape<'d> {
         };
         let mut unions = Vec::new();
         for union in &document.header_unions {
+            if union.header_ids.len() > MEMBERS {
+                return Err(LoadError::new(format!(
+                    "the union {} has {} headers; at most {MEMBERS} are supported",
+                    union.name,
+                    union.header_ids.len()
+                ))
+                .at(json::position(&union.source_info)));
+            }
             unions.push(Union {
                 name: union.name.clone(),
                 headers: headers(&union.name, &union.header_ids)
@@ -122,6 +133,9 @@ impl<'d> Shape<'d> {
                         malformed(format!("{} has no union with the id {id}", stack.name)).at(at())
                     })?;
                 all.extend_from_slice(&unions[union].headers);
+                if all.len() > document.headers.len() {
+                    return Err(malformed(format!("{} has a union twice", stack.name)).at(at()));
+                }
             }
             stacks.push(StackShape {
                 name: &stack.name,

@@ -58,6 +58,7 @@ impl Lowering<'_> {
                 self.emitter.bind(*label);
             }
             let at = || json::position(&primitive.source_info);
+            self.emitter.statement().map_err(|e| e.at(at()))?;
             let jumps = primitive.op.starts_with("_jump");
             if !jumps {
                 self.before_primitive(primitive);
@@ -405,7 +406,10 @@ impl Lowering<'_> {
         let values = values
             .iter()
             .map(|value| Expr::parse(&self.layout, params, value))
-            .collect::<Result<_, _>>()?;
+            .collect::<Result<Vec<_>, _>>()?;
+        let bytes = text.len() + pieces.len() * size_of::<String>();
+        self.emitter
+            .keep(bytes + values.iter().map(Expr::bytes).sum::<usize>())?;
         self.messages.push(Message { pieces, values });
         u16::try_from(self.messages.len() - 1)
             .map_err(|_| LoadError::new("the program logs more messages than are supported"))

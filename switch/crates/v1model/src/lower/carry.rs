@@ -9,9 +9,10 @@
 use super::live::{Referred, reached, read_first, runs};
 use crate::carry::{Carry, Fields, Given};
 use crate::code::Code;
+use crate::header::Header;
 use crate::layout::Layout;
 use crate::op::{Op, Pc, Slot, Use};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Slots between two runs that are cheaper to copy than to leave out.
 const GAP: usize = 3;
@@ -271,19 +272,30 @@ fn whole_headers(code: &Code, layout: &Layout) -> Vec<bool> {
     for header in layout.stacks.iter().flat_map(|stack| &stack.headers) {
         whole[*header] = true;
     }
-    for (header, whole) in layout.headers.iter().zip(&mut whole) {
-        for op in &code.ops {
-            let [validity, _] = header.pieces();
-            if matches!(*op, Op::Copy { d, n, .. } if d == header.valid && (n == header.slots || n == validity.1))
-            {
-                continue;
+    // By the slot of their validity.
+    let headers = layout.headers.iter().map(|h| (h.valid, h));
+    let headers: HashMap<Slot, &Header> = headers.collect();
+    let mut written = Marks(vec![false; code.template.len()]);
+    for op in &code.ops {
+        let copied = match *op {
+            Op::Copy { d, n, .. } => headers.get(&d).filter(|header| {
+                let [validity, _] = header.pieces();
+                n == header.slots || n == validity.1
+            }),
+            _ => None,
+        };
+        op.operands(&mut |slot, slots, to| {
+            if to == Use::Write {
+                // All but the validity of the header that is copied whole.
+                let own = u16::from(copied.is_some());
+                written.set(slot + own, slots - own, true);
             }
-            op.operands(&mut |slot, slots, to| {
-                *whole |= to == Use::Write && (slot..slot + slots).contains(&header.valid);
-            });
-        }
-        let mut listed = code.paths.lists.iter().flatten();
-        *whole |= listed.any(|field| field.raw == Some(header.raw));
+        });
+    }
+    let listed = code.paths.lists.iter().flatten();
+    let listed: HashSet<Slot> = listed.filter_map(|field| field.raw).collect();
+    for (header, whole) in layout.headers.iter().zip(&mut whole) {
+        *whole |= written.has(header.valid) || listed.contains(&header.raw);
     }
     whole
 }

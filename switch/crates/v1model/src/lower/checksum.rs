@@ -72,6 +72,7 @@ impl Lowering<'_> {
         }
         for value in primitives {
             let primitive: Primitive = json::from_value("a deparser's primitive", value)?;
+            self.emitter.statement()?;
             self.primitive(&primitive, &[])
                 .map_err(|e| e.at(json::position(&primitive.source_info)))?;
             self.emitter.release_temporaries();
@@ -180,8 +181,12 @@ impl Lowering<'_> {
             payload: false,
         };
         for input in inputs {
+            let before = calculation.inputs.len();
             self.hash_input(input, &mut calculation)
                 .map_err(|e| e.at(at.clone()))?;
+            let added = &calculation.inputs[before..];
+            let bytes = added.iter().map(Input::bytes).sum();
+            self.emitter.keep(bytes).map_err(|e| e.at(at.clone()))?;
         }
         self.calculations.push(calculation);
         u16::try_from(self.calculations.len() - 1)

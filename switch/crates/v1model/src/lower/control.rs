@@ -76,7 +76,7 @@ impl<'d> Lowering<'d> {
                 self.emitter.bind(here);
                 let then = self.node(node, &label, &mut waiting)?;
                 self.emitter.release_temporaries();
-                self.emitter.check_size()?;
+                self.emitter.statement()?;
                 current = match then {
                     Then::Elsewhere => None,
                     Then::Next(None) => {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Instructions under construction: labels, constants and temporaries.
 
+use super::size::Size;
 use crate::error::LoadError;
 use crate::expr::Expr;
 use crate::layout::{Layout, TEMPORARIES};
@@ -13,9 +14,6 @@ use std::collections::HashMap;
 /// [`Emitter::finish`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Label(pub Pc);
-
-/// Most instructions of a program; those of the testbed have a few thousand.
-const INSTRUCTIONS: usize = 1 << 20;
 
 /// Collects instructions.
 pub(crate) struct Emitter {
@@ -35,6 +33,7 @@ pub(crate) struct Emitter {
     pub wides: Vec<Wide>,
     /// In a parser, the error of reading the last element of an empty stack.
     pub stack_out_of_bounds: Option<u64>,
+    size: Size,
 }
 
 impl Emitter {
@@ -53,6 +52,7 @@ impl Emitter {
             places: marks.then(Vec::new),
             wides: Vec::new(),
             stack_out_of_bounds: None,
+            size: Size::default(),
         }
     }
 
@@ -63,32 +63,57 @@ impl Emitter {
 
     /// In code for a tracer, tells it that control is here.
     pub fn mark(&mut self, place: impl FnOnce() -> Place) {
-        if let Some(places) = &mut self.places {
-            places.push(place());
-            let place = places.len() as u32 - 1;
-            self.code.push(Op::Mark { place });
+        let Some(places) = &mut self.places else {
+            return;
+        };
+        if !self.size.has_room(self.code.len()) {
+            return;
         }
+        let place = place();
+        self.size.keep(place.bytes());
+        places.push(place);
+        let place = places.len() as u32 - 1;
+        self.code.push(Op::Mark { place });
     }
 
+    /// In a program that is too large nothing more is put down: see [`Emitter::check_size`].
     pub fn push(&mut self, op: Op) {
-        self.code.push(op);
+        if self.size.has_room(self.code.len()) {
+            self.code.push(op);
+        }
     }
 
+    /// A statement begins.
+    ///
     /// # Errors
-    /// There are more instructions than a program may have: an action that statements call is
-    /// put in place at each of them, so that they may be many more than the JSON has.
+    /// The program is too large.
+    pub fn statement(&mut self) -> Result<(), LoadError> {
+        self.size.statement();
+        self.check_size()
+    }
+
+    /// So many bytes are kept besides the instructions.
+    ///
+    /// # Errors
+    /// The program is too large.
+    pub fn keep(&mut self, bytes: usize) -> Result<(), LoadError> {
+        self.size.keep(bytes);
+        self.check_size()
+    }
+
+    /// Whatever puts down many instructions asks now and then, and at the end all are there.
+    ///
+    /// # Errors
+    /// The program is too large, and its code is not whole.
     pub fn check_size(&self) -> Result<(), LoadError> {
-        if self.code.len() <= INSTRUCTIONS {
-            return Ok(());
-        }
-        Err(LoadError::new(format!(
-            "the program becomes more than {INSTRUCTIONS} instructions, which are not supported: \
-             call fewer or shorter actions"
-        )))
+        self.size.check()
     }
 
     pub fn label(&mut self) -> Label {
-        self.labels.push(None);
+        // The last one stands in for more than there may be.
+        if self.labels.is_empty() || self.size.has_room(self.labels.len()) {
+            self.labels.push(None);
+        }
         Label(self.labels.len() as Pc - 1)
     }
 
@@ -162,12 +187,13 @@ impl Emitter {
         fast: impl FnOnce(&mut Self) -> Result<Slot, LoadError>,
     ) -> Result<Slot, LoadError> {
         let (code, temporary, barrier) = (self.code.len(), self.next_temporary, self.barrier);
-        let wides = self.wides.len();
+        let (wides, kept) = (self.wides.len(), self.size.kept());
         if let Ok(slot) = fast(self) {
             return Ok(slot);
         }
         self.code.truncate(code);
         self.wides.truncate(wides);
+        self.size.keep_only(kept);
         self.next_temporary = temporary;
         self.barrier = barrier;
         let words = match form {
@@ -186,6 +212,7 @@ impl Emitter {
                 "the program has more or longer wide expressions than are supported",
             ));
         };
+        self.keep(expr.bytes())?;
         self.wides.push(Wide {
             expr: expr.clone(),
             form,

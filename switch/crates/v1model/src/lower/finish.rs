@@ -30,6 +30,7 @@ impl Lowering<'_> {
         egress: Label,
         deparser: Option<Label>,
     ) -> Result<Lowered, LoadError> {
+        self.emitter.check_size()?;
         let document = self.document;
         let paths = self.path_code()?;
         let layout = self.layout;
@@ -427,15 +428,22 @@ fn deparse_order(document: &Document, layout: &Layout) -> Result<Vec<Emitted>, L
         .map(|name| {
             layout
                 .header_index(name)
-                .map(|i| {
+                .and_then(|i| {
                     let header = &layout.headers[i];
-                    Emitted {
+                    // Its fields are not kept for it.
+                    if header.metadata {
+                        return Err(LoadError::new(format!(
+                            "the BMv2 JSON is malformed: the deparser emits {name}, which is \
+                             metadata"
+                        )));
+                    }
+                    Ok(Emitted {
                         valid: header.valid,
                         raw: header.raw,
                         var: header.var().map_or(Emitted::NO_VAR, |field| field.slot),
                         header: i as u16,
                         bytes: header.bits / 8,
-                    }
+                    })
                 })
                 .map_err(|e| e.at(at()))
         })

@@ -41,14 +41,26 @@ impl HeaderRef {
     }
 
     /// Reads some slots of the header: `slot` is the place in [`HeaderRef::sample`].
-    fn load(&self, layout: &Layout, slot: Slot, width: u16, signed: bool) -> Expr {
-        match self {
+    ///
+    /// # Errors
+    /// The program's expressions have too many parts with these.
+    fn load(
+        &self,
+        layout: &Layout,
+        slot: Slot,
+        width: u16,
+        signed: bool,
+    ) -> Result<Expr, LoadError> {
+        // What compares the field counts, too.
+        layout.parts.add(2)?;
+        Ok(match self {
             HeaderRef::Named(_) => Expr::Load {
                 slot,
                 width,
                 signed,
             },
             HeaderRef::Element { stack, index, .. } => {
+                layout.parts.add(index.parts())?;
                 let stack = &layout.stacks[*stack];
                 Expr::Element(Element {
                     next: stack.next,
@@ -61,20 +73,22 @@ impl HeaderRef {
                 })
             }
             HeaderRef::Either(cond, yes, no) => {
+                layout.parts.add(cond.parts())?;
                 let sample = |header: &HeaderRef| &layout.headers[header.sample(layout)];
                 let other = sample(yes).same_in(slot, sample(no));
                 Expr::If(
                     cond.clone(),
-                    Box::new(yes.load(layout, slot, width, signed)),
-                    Box::new(no.load(layout, other, width, signed)),
+                    Box::new(yes.load(layout, slot, width, signed)?),
+                    Box::new(no.load(layout, other, width, signed)?),
                 )
             }
-        }
+        })
     }
 
-    pub fn valid(&self, layout: &Layout) -> Expr {
+    pub fn valid(&self, layout: &Layout) -> Result<Expr, LoadError> {
         let slot = layout.headers[self.sample(layout)].valid;
-        Expr::ToBool(Box::new(self.load(layout, slot, 1, false)))
+        let valid = self.load(layout, slot, 1, false)?;
+        Ok(Expr::ToBool(Box::new(valid)))
     }
 
     fn field(&self, layout: &Layout, field: &Field) -> Result<Expr, LoadError> {
@@ -84,7 +98,7 @@ impl HeaderRef {
                 field.name
             )));
         }
-        Ok(self.load(layout, field.slot, field.width, field.signed))
+        self.load(layout, field.slot, field.width, field.signed)
     }
 
     /// A field by its number, as `access_field` has it; the number behind the
@@ -92,7 +106,7 @@ impl HeaderRef {
     pub fn numbered(&self, layout: &Layout, number: u64) -> Result<Expr, LoadError> {
         let header = &layout.headers[self.sample(layout)];
         if number == header.fields.len() as u64 {
-            return Ok(self.load(layout, header.valid, 1, false));
+            return self.load(layout, header.valid, 1, false);
         }
         let field = usize::try_from(number)
             .ok()
@@ -126,8 +140,9 @@ impl HeaderRef {
                 left.name, right.name
             )));
         }
-        let (a, b) = (self.valid(layout), other.valid(layout));
-        let mut equal = and(a.clone(), b.clone());
+        let validity = || Ok((self.valid(layout)?, other.valid(layout)?));
+        let (a, b) = validity()?;
+        let mut equal = vec![and(a, b)];
         for (x, y) in left.fields.iter().zip(&right.fields) {
             let same = if x.var {
                 match (self, other) {
@@ -138,11 +153,13 @@ impl HeaderRef {
                 let (x, y) = (self.field(layout, x)?, other.field(layout, y)?);
                 Expr::Compare(Relation::Eq, Box::new(x), Box::new(y))
             };
-            equal = and(equal, same);
+            equal.push(same);
         }
+        let equal = joined(equal, and);
         Ok(if layout.quirks {
             equal
         } else {
+            let (a, b) = validity()?;
             let neither = and(not(a), not(b));
             Expr::Or(Box::new(neither), Box::new(equal))
         })
@@ -202,6 +219,28 @@ pub(super) fn last_union_field(layout: &Layout, value: &Value) -> Result<Expr, L
         index: Index::Last,
     };
     header.named(layout, &field)
+}
+
+/// Most expressions that are joined from left to right.
+const ROW: usize = 64;
+
+/// Expressions joined by `join`, of which there must be one.
+///
+/// Code generation, like all that follows an expression, calls itself for each level of it: a
+/// header with thousands of fields must not need as many levels. Up to [`ROW`] expressions are
+/// joined from left to right, and more in halves; the code that tests them is the same.
+pub(super) fn joined(mut all: Vec<Expr>, join: fn(Expr, Expr) -> Expr) -> Expr {
+    if all.len() > ROW {
+        let behind = all.split_off(all.len() / 2);
+        return join(joined(all, join), joined(behind, join));
+    }
+    let mut rest = all.into_iter();
+    let first = rest.next().unwrap_or(Expr::Bool(true));
+    rest.fold(first, join)
+}
+
+pub(super) fn or(a: Expr, b: Expr) -> Expr {
+    Expr::Or(Box::new(a), Box::new(b))
 }
 
 pub(super) fn and(a: Expr, b: Expr) -> Expr {

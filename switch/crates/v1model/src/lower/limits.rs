@@ -4,11 +4,31 @@
 
 use super::Lowered;
 use crate::error::LoadError;
+use crate::schema::TableSchema;
 
 /// Most memory for all arrays of a program, in bytes.
 const ARRAYS: u128 = 1 << 30;
 /// Most entries that a table may promise to take: as many as can be numbered.
 const ENTRIES: usize = 1 << 31;
+/// Most memory for the entries that P4 gives, in bytes. An entry takes as much as the longest
+/// arguments of its table's actions.
+const ENTRY_BYTES: usize = 256 << 20;
+
+/// All entries up to some of this table take so many bytes.
+///
+/// # Errors
+/// These are too many; the sentence names the table.
+pub(crate) fn check_entries(table: &TableSchema, bytes: usize) -> Result<(), LoadError> {
+    if bytes <= ENTRY_BYTES {
+        return Ok(());
+    }
+    Err(LoadError::new(format!(
+        "with those of table {} the entries that P4 gives take more than {} MiB, which are not \
+         supported",
+        table.name,
+        ENTRY_BYTES >> 20
+    )))
+}
 
 /// # Errors
 /// A sentence that names the object and its size.

@@ -11,7 +11,16 @@ use crate::code::{Code, HeaderCode, Message, TableCode};
 use crate::op::words;
 use crate::op::{Op, Pc, Slot, Use};
 use crate::wide::Wide;
-use std::collections::BTreeSet;
+use std::collections::{HashMap, HashSet};
+
+/// Most instructions, those that tables name counted at each of them, times slots: for each of
+/// these pairs there is a bit or two. In a larger program all slots count as read.
+const BITS: usize = 1 << 30;
+
+/// Most rounds through a program's instructions until no more is found; one finds all where there
+/// is no loop, and each loop that is entered from another takes one more. In a program that takes
+/// more all slots count as read.
+const ROUNDS: usize = 16;
 
 /// A set of slots.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +29,10 @@ struct Slots(Vec<u64>);
 impl Slots {
     fn none(slots: usize) -> Self {
         Slots(vec![0; slots.div_ceil(64)])
+    }
+
+    fn all(slots: usize) -> Self {
+        Slots(vec![u64::MAX; slots.div_ceil(64)])
     }
 
     fn set(&mut self, slot: usize, live: bool) {
@@ -37,6 +50,12 @@ impl Slots {
 
     fn add(&mut self, other: &Slots) {
         self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
+    }
+
+    /// Adds the slots that are in both of two sets.
+    fn add_common(&mut self, one: &Slots, other: &Slots) {
+        let common = one.0.iter().zip(&other.0).map(|(a, b)| a & b);
+        self.0.iter_mut().zip(common).for_each(|(a, b)| *a |= b);
     }
 }
 
@@ -106,45 +125,93 @@ impl Referred<'_> {
 }
 
 /// Tells for every slot whether code that begins at `entry` may read it before writing it,
-/// where what is `read_at_end` is read once that ends.
+/// where what is `read_at_end` is read once that ends. Of a program that is too large to tell,
+/// all may be read.
 pub(super) fn read_first(
     ops: &[Op],
     referred: Referred<'_>,
     entry: Pc,
     read_at_end: &[bool],
 ) -> Vec<bool> {
+    let slots = read_at_end.len();
+    let named = referred.tables.iter().map(|table| table.actions.len());
+    let instructions = ops.len() + named.sum::<usize>();
+    if instructions.saturating_mul(slots) > BITS {
+        return vec![true; slots];
+    }
+    read_at(ops, referred, entry, read_at_end).unwrap_or_else(|| vec![true; slots])
+}
+
+/// The same, unless it takes too many rounds.
+fn read_at(
+    ops: &[Op],
+    referred: Referred<'_>,
+    entry: Pc,
+    read_at_end: &[bool],
+) -> Option<Vec<bool>> {
     let mut end = Slots::none(read_at_end.len());
     for (slot, read) in read_at_end.iter().enumerate() {
         end.set(slot, *read);
     }
-    let returned = Slots::none(read_at_end.len());
-    let graph = Graph { ops, referred, end };
-    let region = graph.region(graph.reached(entry, false), &returned);
+    let slots = read_at_end.len();
+    let (none, all) = (Slots::none(slots), Slots::all(slots));
+    let mut graph = Graph {
+        ops,
+        referred,
+        end,
+        actions: HashMap::new(),
+    };
+    let region = graph.reached(entry, false);
+    for at in &region {
+        for action in graph.actions_of(*at) {
+            if !graph.actions.contains_key(action) {
+                let own = graph.reached(*action, false);
+                let summary = Action {
+                    before_none: graph.region(own.clone(), &none)?.before(*action).clone(),
+                    before_all: graph.region(own, &all)?.before(*action).clone(),
+                };
+                graph.actions.insert(*action, summary);
+            }
+        }
+    }
+    let region = graph.region(region, &none)?;
     let live = region.before(entry);
-    (0..read_at_end.len()).map(|slot| live.has(slot)).collect()
+    Some((0..slots).map(|slot| live.has(slot)).collect())
 }
 
-/// The instructions that control may come to from `entry`, ascending.
+/// The instructions that control may come to from `entry`.
 pub(super) fn reached(ops: &[Op], tables: &[TableCode], entry: Pc) -> Vec<Pc> {
     let referred = Referred {
         tables,
         ..Referred::default()
     };
-    let end = Slots::none(0);
-    Graph { ops, referred, end }.reached(entry, true)
+    let graph = Graph {
+        ops,
+        referred,
+        end: Slots::none(0),
+        actions: HashMap::new(),
+    };
+    graph.reached(entry, true)
 }
 
-/// Instructions, ascending, complete with all that they lead to, and what is live before each.
+/// Instructions, complete with all that they lead to, and what is live before each.
 struct Region {
-    of: Vec<Pc>,
+    /// By instruction: its place in `before`.
+    places: HashMap<Pc, usize>,
     before: Vec<Slots>,
 }
 
 impl Region {
     fn before(&self, at: Pc) -> &Slots {
-        let place = self.of.binary_search(&at);
-        &self.before[place.expect("control stays in its region")]
+        &self.before[self.places[&at]]
     }
+}
+
+/// What is live before an action, when nothing is live behind it, and when all is. Whether a slot
+/// is live depends on no other slot, so these two say it for whatever is live behind the action.
+struct Action {
+    before_none: Slots,
+    before_all: Slots,
 }
 
 struct Graph<'a> {
@@ -152,40 +219,63 @@ struct Graph<'a> {
     referred: Referred<'a>,
     /// What is live where the code ends.
     end: Slots,
+    /// Actions of tables, by their first instruction.
+    actions: HashMap<Pc, Action>,
 }
 
-impl Graph<'_> {
+impl<'a> Graph<'a> {
     fn nothing(&self) -> Slots {
         Slots(vec![0; self.end.0.len()])
     }
 
-    /// Where control may come to from `entry`, with or without the actions of tables.
+    /// Where control may come to from `entry`, with or without the actions of tables. Where there
+    /// is no loop, each instruction comes behind all that it leads to.
     fn reached(&self, entry: Pc, actions: bool) -> Vec<Pc> {
-        let (mut found, mut next) = (BTreeSet::new(), vec![entry]);
-        while let Some(at) = next.pop() {
+        let (mut found, mut order) = (HashSet::new(), Vec::new());
+        // Whether all that it leads to is in order.
+        let mut next = vec![(entry, false)];
+        while let Some((at, done)) = next.pop() {
+            if done {
+                order.push(at);
+                continue;
+            }
             if !found.insert(at) {
                 continue;
             }
+            next.push((at, true));
             match &self.ops[at as usize] {
                 Op::Apply { table } | Op::ApplyWith { table } => {
                     let table = &self.referred.tables[usize::from(*table)];
-                    next.extend(table.next.iter().flat_map(|(hit, miss)| [*hit, *miss]));
-                    next.extend(table.actions.iter().filter(|_| actions));
+                    let behind = table.next.iter().flat_map(|(hit, miss)| [*hit, *miss]);
+                    let called = table.actions.iter().copied().filter(|_| actions);
+                    next.extend(behind.chain(called).map(|at| (at, false)));
                 }
-                _ => next.extend(self.followers(at)),
+                _ => next.extend(self.followers(at).map(|at| (at, false))),
             }
         }
-        found.into_iter().collect()
+        order
     }
 
-    /// What is live before each of some instructions, when `returned` is behind a return.
-    fn region(&self, of: Vec<Pc>, returned: &Slots) -> Region {
+    /// The actions that an instruction calls.
+    fn actions_of(&self, at: Pc) -> &'a [Pc] {
+        match &self.ops[at as usize] {
+            Op::Apply { table } | Op::ApplyWith { table } => {
+                &self.referred.tables[usize::from(*table)].actions
+            }
+            _ => &[],
+        }
+    }
+
+    /// What is live before each of some instructions, when `returned` is behind a return. `None`
+    /// when that takes too many rounds.
+    fn region(&self, of: Vec<Pc>, returned: &Slots) -> Option<Region> {
         let before = vec![self.nothing(); of.len()];
-        let mut region = Region { of, before };
-        loop {
+        let places = of.iter().enumerate().map(|(place, at)| (*at, place));
+        let places = places.collect();
+        let mut region = Region { places, before };
+        for _ in 0..ROUNDS {
             let mut changed = false;
-            for place in (0..region.of.len()).rev() {
-                let at = region.of[place];
+            for (place, at) in of.iter().copied().enumerate() {
                 let op = &self.ops[at as usize];
                 let mut live = match op {
                     Op::Return | Op::MovReturn { .. } | Op::Mov2Return { .. } => returned.clone(),
@@ -207,9 +297,10 @@ impl Graph<'_> {
                 }
             }
             if !changed {
-                return region;
+                return Some(region);
             }
         }
+        None
     }
 
     /// What is live behind an instruction that does not leave its region.
@@ -231,27 +322,12 @@ impl Graph<'_> {
     fn before_table(&self, table: &TableCode, region: &Region) -> Slots {
         let mut live = self.nothing();
         for (action, (hit, miss)) in table.actions.iter().zip(&table.next) {
-            let mut returned = region.before(*hit).clone();
-            returned.add(region.before(*miss));
-            live.add(self.region(self.body(*action), &returned).before(*action));
+            let action = &self.actions[action];
+            live.add(&action.before_none);
+            live.add_common(&action.before_all, region.before(*hit));
+            live.add_common(&action.before_all, region.before(*miss));
         }
         live
-    }
-
-    /// An action's instructions, ascending. Actions apply no tables.
-    fn body(&self, action: Pc) -> Vec<Pc> {
-        let mut found = vec![action];
-        let mut seen = 0;
-        while let Some(at) = found.get(seen).copied() {
-            seen += 1;
-            for next in self.followers(at) {
-                if !found.contains(&next) {
-                    found.push(next);
-                }
-            }
-        }
-        found.sort_unstable();
-        found
     }
 }
 
@@ -291,142 +367,4 @@ pub(super) fn runs(wanted: &[bool]) -> Vec<(Slot, Slot)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn table(actions: &[Pc], next: &[(Pc, Pc)]) -> TableCode {
-        TableCode {
-            keys: Vec::new(),
-            actions: actions.to_vec(),
-            next: next.to_vec(),
-            default: None,
-            entries: Vec::new(),
-            meter: None,
-            profile: None,
-        }
-    }
-
-    fn read_before(ops: &[Op], tables: &[TableCode]) -> Vec<usize> {
-        let referred = Referred {
-            tables,
-            ..Referred::default()
-        };
-        let live = read_first(ops, referred, 0, &[false; 8]);
-        (0..8).filter(|slot| live[*slot]).collect()
-    }
-
-    #[test]
-    fn what_every_path_writes_first_is_not_live() {
-        // if 0 { 2 = 1 } else { 2 = 3 }; 4 = 2
-        let ops = [
-            Op::JumpIfNot { a: 0, to: 3 },
-            Op::Mov { d: 2, a: 1 },
-            Op::Jump { to: 4 },
-            Op::Mov { d: 2, a: 3 },
-            Op::Mov { d: 4, a: 2 },
-            Op::End,
-        ];
-        assert_eq!(read_before(&ops, &[]), [0, 1, 3]);
-        // Without the else.
-        let ops = [
-            Op::JumpIfNot { a: 0, to: 2 },
-            Op::Mov { d: 2, a: 1 },
-            Op::Mov { d: 4, a: 2 },
-            Op::End,
-        ];
-        assert_eq!(read_before(&ops, &[]), [0, 1, 2]);
-    }
-
-    #[test]
-    fn a_loop_is_followed() {
-        // 1 is read in the second round before it is written in it, but written in the first.
-        let ops = [
-            Op::Mov { d: 1, a: 0 },
-            Op::Add {
-                d: 1,
-                a: 1,
-                b: 2,
-                w: 8,
-            },
-            Op::JumpIf { a: 3, to: 1 },
-            Op::JumpIf { a: 4, to: 0 },
-            Op::End,
-        ];
-        assert_eq!(read_before(&ops, &[]), [0, 2, 3, 4]);
-    }
-
-    #[test]
-    fn a_table_writes_what_all_its_actions_write() {
-        // apply; 4 = 2; 4 = 3. The actions: 2 = 0, 3 = 1; and 2 = 1.
-        let ops = [
-            Op::Apply { table: 0 },
-            Op::Mov { d: 4, a: 2 },
-            Op::Mov { d: 4, a: 3 },
-            Op::End,
-            Op::Mov2Return {
-                d: 2,
-                a: 0,
-                e: 3,
-                b: 1,
-            },
-            Op::MovReturn { d: 2, a: 1 },
-        ];
-        let next = [(1, 1), (1, 1)];
-        assert_eq!(read_before(&ops, &[table(&[4, 5], &next)]), [0, 1, 3]);
-        // The second ends the pipeline.
-        let next = [(1, 1), (3, 3)];
-        assert_eq!(read_before(&ops, &[table(&[4, 5], &next)]), [0, 1]);
-    }
-
-    #[test]
-    fn an_action_is_followed_by_its_own_table() {
-        // Two tables share an action; 2 is written between them and read behind the second.
-        let ops = [
-            Op::Apply { table: 0 },
-            Op::Mov { d: 2, a: 0 },
-            Op::Apply { table: 1 },
-            Op::Mov { d: 4, a: 2 },
-            Op::End,
-            Op::Return,
-        ];
-        let tables = [table(&[5], &[(1, 1)]), table(&[5], &[(3, 3)])];
-        assert_eq!(read_before(&ops, &tables), [0]);
-    }
-
-    #[test]
-    fn a_register_may_have_no_such_cell() {
-        let ops = [
-            Op::RegisterRead {
-                d: 1,
-                index: 0,
-                register: 0,
-                w: 8,
-            },
-            Op::Mov { d: 2, a: 1 },
-            Op::End,
-        ];
-        assert_eq!(read_before(&ops, &[]), [0, 1]);
-    }
-
-    #[test]
-    fn the_second_of_two_in_one_reads_what_the_first_wrote() {
-        let ops = [
-            Op::Mov2 {
-                d: 1,
-                a: 0,
-                e: 2,
-                b: 1,
-            },
-            Op::End,
-        ];
-        assert_eq!(read_before(&ops, &[]), [0]);
-    }
-
-    #[test]
-    fn runs_are_what_is_wanted_side_by_side() {
-        let wanted = [true, true, false, false, true, false];
-        assert_eq!(runs(&wanted), [(0, 2), (4, 1)]);
-        assert_eq!(runs(&[false; 3]), []);
-        assert_eq!(runs(&[]), []);
-    }
-}
+mod tests;

@@ -2,12 +2,15 @@
 //! Operands of statements and expressions: what the JSON says, as expressions, headers and unions,
 //! each of which may have the others inside.
 
-use super::header_ref::{self, HeaderRef, UnionRef, and};
+use super::header_ref::{self, HeaderRef, UnionRef, and, joined, or};
 use crate::error::LoadError;
 use crate::expr::{Arith, Expr, Index, Relation};
 use crate::json::{self, Operand};
 use crate::layout::Layout;
 use serde_json::Value;
+
+/// Digits of a constant that count as a part of an expression: those of 128 bits.
+const DIGITS: usize = 32;
 
 impl Expr {
     /// Parses an operand of a statement or expression. `params` are the
@@ -23,9 +26,11 @@ impl Expr {
         kind: &str,
         value: &Value,
     ) -> Result<Expr, LoadError> {
+        layout.parts.add(1)?;
         match kind {
             "hexstr" => {
                 let text = value.as_str().ok_or_else(|| malformed("hexstr", value))?;
+                layout.parts.add(text.len() / DIGITS)?;
                 Ok(match json::hex(text) {
                     Ok((magnitude, negative)) if !negative || magnitude <= 1 << 127 => {
                         Expr::Const {
@@ -208,7 +213,7 @@ fn parse_expression(layout: &Layout, params: &[Expr], value: &Value) -> Result<E
         }
         "valid" => {
             let header = HeaderRef::parse(layout, params, &operand("right")?)?;
-            Ok(header.valid(layout))
+            header.valid(layout)
         }
         "valid_union" => union_valid(layout, params, &operand("right")?),
         "last_stack_index" => last_index(layout, &operand("right")?),
@@ -353,10 +358,11 @@ impl UnionRef {
 fn union_valid(layout: &Layout, params: &[Expr], operand: &Operand) -> Result<Expr, LoadError> {
     let union = UnionRef::parse(layout, params, operand)?;
     let members = (0..union.members(layout)).filter_map(|m| union.member(layout, m));
-    let any = members
-        .map(|m| m.valid(layout))
-        .reduce(|a, b| Expr::Or(Box::new(a), Box::new(b)));
-    Ok(any.unwrap_or(Expr::Bool(false)))
+    let valid: Vec<Expr> = members.map(|m| m.valid(layout)).collect::<Result<_, _>>()?;
+    if valid.is_empty() {
+        return Ok(Expr::Bool(false));
+    }
+    Ok(joined(valid, or))
 }
 
 /// Whether an operand may be a header or a union: no other has such a name.
@@ -404,19 +410,14 @@ fn same(
             "the BMv2 JSON is malformed: unions of different types are compared",
         ));
     }
-    let mut all: Option<Expr> = None;
+    let mut all = Vec::new();
     for member in 0..left.members(layout) {
         if let (Some(a), Some(b)) = (left.member(layout, member), right.member(layout, member)) {
-            let same = a.same(&b, layout)?;
-            // To BMv2 one valid and equal member makes unions equal.
-            all = Some(match all {
-                None => same,
-                Some(all) if layout.quirks => Expr::Or(Box::new(all), Box::new(same)),
-                Some(all) => and(all, same),
-            });
+            all.push(a.same(&b, layout)?);
         }
     }
-    Ok(Some(all.unwrap_or(Expr::Bool(true))))
+    // To BMv2 one valid and equal member makes unions equal.
+    Ok(Some(joined(all, if layout.quirks { or } else { and })))
 }
 
 /// What p4c wrapped into expressions.

@@ -6,7 +6,7 @@
 //! more is removed; jumps to jumps go to where those go.
 
 use crate::op::{Op, Pc, Slot, Use};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Instructions, and where each of the old ones went.
 pub(super) struct Optimised {
@@ -38,11 +38,14 @@ pub(super) fn optimise(mut ops: Vec<Op>, entries: &[Pc], kept: &[bool]) -> Optim
     Optimised { ops: new, moved }
 }
 
+/// Most jumps that are followed one behind the other, and most times that what nothing reads is
+/// looked for: a program of nothing else must not take the square of its length to load.
+const TURNS: usize = 64;
+
 fn thread_jumps(ops: &mut [Op]) {
     for at in 0..ops.len() {
         let mut op = ops[at];
-        // A chain of jumps that is a circle ends at its own length.
-        for _ in 0..ops.len() {
+        for _ in 0..TURNS {
             let Some(to) = op.target_mut() else { break };
             match ops[*to as usize] {
                 Op::Jump { to: further } if further != *to => *to = further,
@@ -58,6 +61,52 @@ fn thread_jumps(ops: &mut [Op]) {
     }
 }
 
+/// Copies that still hold.
+#[derive(Default)]
+struct Copies {
+    origin: BTreeMap<Slot, Slot>,
+    /// Origins and copies.
+    of: BTreeSet<(Slot, Slot)>,
+}
+
+impl Copies {
+    fn clear(&mut self) {
+        self.origin.clear();
+        self.of.clear();
+    }
+
+    fn origin(&self, slot: Slot) -> Slot {
+        self.origin.get(&slot).copied().unwrap_or(slot)
+    }
+
+    /// A slot was copied, after [`Copies::written`] for the copy.
+    fn made(&mut self, copy: Slot, origin: Slot) {
+        self.origin.insert(copy, origin);
+        self.of.insert((origin, copy));
+    }
+
+    /// Some slots were written: neither copies in them hold any more nor copies of them.
+    fn written(&mut self, first: Slot, slots: u16) {
+        if self.origin.is_empty() || slots == 0 {
+            return;
+        }
+        let last = first + (slots - 1);
+        while let Some((copy, origin)) = self.origin.range(first..=last).next() {
+            let (copy, origin) = (*copy, *origin);
+            self.forget(copy, origin);
+        }
+        while let Some((origin, copy)) = self.of.range((first, 0)..=(last, Slot::MAX)).next() {
+            let (copy, origin) = (*copy, *origin);
+            self.forget(copy, origin);
+        }
+    }
+
+    fn forget(&mut self, copy: Slot, origin: Slot) {
+        self.origin.remove(&copy);
+        self.of.remove(&(origin, copy));
+    }
+}
+
 /// Lets instructions read the origin of a copy, until either is written.
 fn propagate_copies(ops: &mut [Op], entries: &[Pc]) {
     let mut leader = vec![false; ops.len() + 1];
@@ -69,12 +118,12 @@ fn propagate_copies(ops: &mut [Op], entries: &[Pc]) {
             leader[*to as usize] = true;
         }
     }
-    let mut origin: HashMap<Slot, Slot> = HashMap::new();
+    let mut copies = Copies::default();
     for (at, op) in ops.iter_mut().enumerate() {
         if leader[at] {
-            origin.clear();
+            copies.clear();
         }
-        op.map_reads(&mut |slot| origin.get(&slot).copied().unwrap_or(slot));
+        op.map_reads(&mut |slot| copies.origin(slot));
         match *op {
             Op::Apply { .. }
             | Op::ApplyWith { .. }
@@ -86,17 +135,16 @@ fn propagate_copies(ops: &mut [Op], entries: &[Pc]) {
             | Op::RemoveHeader { .. }
             | Op::Jump { .. }
             | Op::Return
-            | Op::End => origin.clear(),
+            | Op::End => copies.clear(),
             _ => op.operands(&mut |slot, n, used| {
                 if used == Use::Write {
-                    let range = slot..slot + n;
-                    origin.retain(|to, from| !range.contains(to) && !range.contains(from));
+                    copies.written(slot, n);
                 }
             }),
         }
         if let Op::Mov { d, a } = *op {
             if d != a {
-                origin.insert(d, a);
+                copies.made(d, a);
             }
         }
     }
@@ -104,7 +152,7 @@ fn propagate_copies(ops: &mut [Op], entries: &[Pc]) {
 
 /// Marks instructions that only compute what nothing reads.
 fn remove_unread(ops: &[Op], kept: &[bool], removed: &mut [bool]) {
-    loop {
+    for _ in 0..TURNS {
         let mut read = kept.to_vec();
         for (op, _) in ops
             .iter()

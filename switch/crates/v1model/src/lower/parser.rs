@@ -14,6 +14,9 @@ use crate::trace::Place;
 use serde_json::Value;
 use std::collections::HashMap;
 
+/// Most bytes of a select's key: each of its cases is as long.
+const SELECT_BYTES: usize = 1 << 14;
+
 /// One part of a select key: where its value is.
 pub(super) struct KeyPart {
     pub slot: Slot,
@@ -55,6 +58,7 @@ impl Lowering<'_> {
             });
             for op in &state.parser_ops {
                 let at = json::position(&op.source_info).or_else(|| position.clone());
+                self.emitter.statement().map_err(|e| e.at(at.clone()))?;
                 self.before_parser_op(op);
                 self.parser_op(op).map_err(|e| {
                     let message = format!("parser state {}: {}", state.name, e.message);
@@ -288,7 +292,13 @@ impl Lowering<'_> {
             self.emitter.mark(|| Place::Select { parts });
         }
         let bytes: usize = parts.iter().map(|p| usize::from(p.width.div_ceil(8))).sum();
+        if bytes > SELECT_BYTES {
+            return Err(LoadError::new(format!(
+                "a select over {bytes} bytes is not supported, which has more than {SELECT_BYTES}"
+            )));
+        }
         for transition in &state.transitions {
+            self.emitter.statement()?;
             let to = target(transition.next_state.as_deref())?;
             match transition.kind.as_deref() {
                 Some("default") => {

@@ -98,6 +98,13 @@ impl Lowering<'_> {
         if operand.kind == "field" {
             let (header, name): (String, String) = json::from_value("a field", &operand.value)?;
             let (header, field) = self.layout.field(&header, &name)?;
+            // Its slot says where the bits are, and how many: no number may be put there.
+            if field.var {
+                return Err(LoadError::new(format!(
+                    "an assignment to the varbit field {} other than from a varbit is not supported",
+                    field.name
+                )));
+            }
             return Ok(Target {
                 field,
                 element: None,
@@ -179,6 +186,7 @@ impl Lowering<'_> {
         let (stack, member, index) = match header {
             HeaderRef::Named(header) => return act(self, *header),
             HeaderRef::Either(cond, yes, no) => {
+                self.emitter.check_size()?;
                 let (other, end) = (self.emitter.label(), self.emitter.label());
                 self.emitter.branch(cond, false, other)?;
                 self.each_header(yes, act)?;
@@ -208,6 +216,7 @@ impl Lowering<'_> {
         self.emitter.push(Op::Mov { d: kept, a });
         let end = self.emitter.label();
         for at in 0..stack.size {
+            self.emitter.check_size()?;
             let other = self.emitter.label();
             let b = self.emitter.constant(u64::from(at))?;
             self.emitter.push(Op::JumpNe {
@@ -300,18 +309,6 @@ impl Lowering<'_> {
                 });
                 lowering.header_assigned(header)
             });
-        }
-        if let (HeaderRef::Element { stack: a, .. }, HeaderRef::Element { stack: b, .. }) =
-            (&from, &to)
-        {
-            let sizes = self.layout.stacks[*a]
-                .size
-                .checked_mul(self.layout.stacks[*b].size);
-            if sizes.is_none() {
-                return Err(LoadError::new(
-                    "a copy between elements of stacks of this size is not supported",
-                ));
-            }
         }
         self.each_header(&from, &mut |lowering, from| {
             lowering.each_header(&to, &mut |lowering, to| {

@@ -32,6 +32,9 @@ pub(super) fn verify(code: &Code, counts: &Counts) -> Result<(), LoadError> {
     if !operands_are_slots(code, counts) {
         return Err(fault("with operands that are no slots"));
     }
+    if !code.ops.iter().all(has_width) {
+        return Err(fault("that give a value of no bits"));
+    }
     if !names_are_known(code, counts) {
         return Err(fault("that name what is not there"));
     }
@@ -58,6 +61,35 @@ fn operands_are_slots(code: &Code, counts: &Counts) -> bool {
         good &= within(key.slot, usize::from(key.width.div_ceil(64))) && within(key.valid, 1);
     }
     good && code.headers.iter().all(|header| is_within(header, slots))
+}
+
+/// Whether what an instruction gives has a width that its mask can have. What has none is a varbit
+/// field, whose slot says where its bits are: a number there is a place far behind the frame.
+fn has_width(op: &Op) -> bool {
+    match *op {
+        Op::Cut { w, .. }
+        | Op::Add { w, .. }
+        | Op::Sub { w, .. }
+        | Op::Mul { w, .. }
+        | Op::And { w, .. }
+        | Op::Or { w, .. }
+        | Op::Xor { w, .. }
+        | Op::Not { w, .. }
+        | Op::Shl { w, .. }
+        | Op::Shr { w, .. }
+        | Op::Sar { w, .. }
+        | Op::Div { w, .. }
+        | Op::Rem { w, .. }
+        | Op::RegisterRead { w, .. }
+        | Op::ExecuteMeter { w, .. }
+        | Op::Random { w, .. }
+        | Op::Lookahead { width: w, .. } => (1..=64).contains(&w),
+        Op::CutW { w, .. } | Op::SaturateW { w, .. } | Op::RegisterReadW { w, .. } => {
+            (1..=128).contains(&w)
+        }
+        Op::Sext { from, .. } | Op::SextW { from, .. } => from > 0,
+        _ => true,
+    }
 }
 
 /// Whether a header's fields are slots, and the quick ones begin within its bytes.

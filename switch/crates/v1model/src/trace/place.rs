@@ -51,3 +51,32 @@ pub(crate) enum Place {
     /// It was true or false.
     Outcome(bool),
 }
+
+impl Place {
+    /// The memory that it takes, bytes.
+    pub fn bytes(&self) -> usize {
+        let target = |target: &Target| size_of::<Target>() + target.name.len();
+        let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        let source = |position: &Option<SourcePosition>| {
+            let position = position.as_ref();
+            position.map_or(0, |p| p.file.len() + p.fragment.len())
+        };
+        let own = match self {
+            Place::State { name } => name.len(),
+            Place::Select { parts } => parts.iter().map(target).sum(),
+            Place::Before {
+                op,
+                subject,
+                position,
+            } => op.len() + text(subject) + source(position),
+            Place::After { target: wrote, .. } => wrote.as_ref().map_or(0, target),
+            Place::Checksum {
+                field, position, ..
+            } => target(field) + source(position),
+            Place::Action { node, .. } => text(node),
+            Place::Condition { position } => source(position),
+            Place::Accept | Place::Outcome(_) => 0,
+        };
+        size_of::<Place>() + own
+    }
+}

@@ -21,6 +21,7 @@ mod random_expressions;
 mod random_programs;
 mod refusals;
 mod scale;
+mod sizes;
 mod stacks;
 mod tables;
 mod trace;

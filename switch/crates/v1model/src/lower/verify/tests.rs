@@ -96,6 +96,37 @@ fn a_packet_comes_to_an_end() {
 }
 
 #[test]
+fn values_have_bits() {
+    let bits = "no bits";
+    let (d, a, b, register, index) = (0, 0, 0, 0, 0);
+    for w in [0, 65] {
+        refused(bits, |code| code.ops.insert(0, Op::Cut { d, a, w }));
+        refused(bits, |code| code.ops.insert(0, Op::Add { d, a, b, w }));
+        refused(bits, |code| {
+            let (low, high) = (a, b);
+            code.ops.insert(0, Op::Random { d, low, high, w });
+        });
+        refused(bits, |code| {
+            let meter = 0;
+            code.ops.insert(0, Op::ExecuteMeter { d, index, meter, w });
+        });
+        refused(bits, |code| {
+            let read = Op::RegisterRead {
+                d,
+                index,
+                register,
+                w,
+            };
+            code.ops.insert(0, read);
+        });
+    }
+    refused(bits, |code| {
+        let w = 0;
+        code.ops.insert(0, Op::CutW { d, a, w });
+    });
+}
+
+#[test]
 fn what_instructions_name_is_there() {
     let unknown = "name what is not there";
     let most = u16::MAX;
