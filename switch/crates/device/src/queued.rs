@@ -2,7 +2,7 @@
 //! Packets in queues, and what their frames have more than the queues count.
 //!
 //! A queue counts the frame that egress will make of a packet, as far as ingress knows it. The
-//! packet keeps the frame as it was received, and a program may remove headers of it or cut it.
+//! packet keeps the frame as it was received, and a program may remove headers of it.
 
 use crate::output::Note;
 use v1model::{InstanceType, Packet};

@@ -12,7 +12,7 @@ const UNSET: u64 = 0xdead_beef_dead_beef;
 
 /// A frame as received, and what egress needs of the fields that ingress made of it.
 /// Carried through the traffic manager and reused from a pool: nothing is allocated per
-/// packet once its buffers have grown.
+/// packet of up to 2 KiB once its buffers have grown.
 // Of a packet that has waited long every cache line is fetched from memory: it has as few as
 // it can.
 #[repr(align(64))]

@@ -336,7 +336,7 @@ impl Target {
             // As of an interface: packets that wait take no more memory than is promised.
             return Err(Failure::invalid(format!(
                 "a packet-out of {} bytes, header included, was dropped: the switch takes \
-                 {LONGEST_FRAME}",
+                 {LONGEST_FRAME} at most",
                 bytes.len()
             )));
         }

@@ -248,10 +248,9 @@ impl Sender {
         self.window.set((cwnd >> halvings).max(restart));
     }
 
-    /// Notes how much of the window is in use (RFC 7661 4.3), as Linux does (`tcp_write_xmit`): it
-    /// is what holds back where data wait for it, also if nothing went at all, and where the last
-    /// data that there were have filled it. An application that hands over a segment at a time has
-    /// no more than one of them waiting.
+    /// Notes how much of the window is in use (RFC 7661 4.3), as Linux does (`tcp_write_xmit`). The
+    /// window counts as what holds back when data wait for it, even if none could go, and when the
+    /// last data have filled it. So it grows for an application that hands over a segment at a time.
     fn note_usage(&mut self, held: &Held) {
         let waits = matches!(held, Held::Congestion);
         // An application that has sent its last does not take back that the

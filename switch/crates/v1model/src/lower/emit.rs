@@ -187,12 +187,13 @@ impl Emitter {
         fast: impl FnOnce(&mut Self) -> Result<Slot, LoadError>,
     ) -> Result<Slot, LoadError> {
         let (code, temporary, barrier) = (self.code.len(), self.next_temporary, self.barrier);
-        let (wides, kept) = (self.wides.len(), self.size.kept());
+        let (wides, labels, kept) = (self.wides.len(), self.labels.len(), self.size.kept());
         if let Ok(slot) = fast(self) {
             return Ok(slot);
         }
         self.code.truncate(code);
         self.wides.truncate(wides);
+        self.labels.truncate(labels);
         self.size.keep_only(kept);
         self.next_temporary = temporary;
         self.barrier = barrier;

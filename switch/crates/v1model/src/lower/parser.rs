@@ -294,7 +294,7 @@ impl Lowering<'_> {
         let bytes: usize = parts.iter().map(|p| usize::from(p.width.div_ceil(8))).sum();
         if bytes > SELECT_BYTES {
             return Err(LoadError::new(format!(
-                "a select over {bytes} bytes is not supported, which has more than {SELECT_BYTES}"
+                "a select over {bytes} bytes is not supported; at most {SELECT_BYTES} are"
             )));
         }
         for transition in &state.transitions {
