@@ -65,9 +65,10 @@ def show(
     """Show service flows, classifiers, counters and queues of the running system."""
     if context.invoked_subcommand is not None:
         for _, option in given(context):
-            command = f"docsis-p4 show {context.invoked_subcommand}"
+            command = context.invoked_subcommand
             raise TestbedError(
-                f"{option} has no place here: give what {command} has after its name"
+                f"{option} has no effect before {command}; options of docsis-p4 show {command} "
+                "follow its name"
             )
         return
     from docsis_cli import status_tables as view

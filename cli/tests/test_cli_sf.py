@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -115,12 +115,13 @@ def test_the_same_as_json() -> None:
     assert [flow["service_flow_reference"] for flow in said["service_flows"]] == [1, 2, 3]
 
 
-@pytest.mark.parametrize("text", ["2020-99-99", "[" * 3000, "{", "!!int x", "]"])
+@pytest.mark.parametrize("text", ["2020-99-99", "[" * 3000, "{", "!!int x", "]", "!x 5", "[!x 5]"])
 def test_what_is_no_value_is_told(text: str) -> None:
     with pytest.raises(TestbedError, match="what stands behind = is no YAML value"):
         _values([f"parameter={text}"])
 
 
+@settings(deadline=None)
 @given(
     value=st.recursive(
         st.integers(-(2**40), 2**40) | st.booleans() | st.none() | st.text("a: #'\"\n-,[]{}%&*!"),

@@ -17,8 +17,8 @@ WITHOUT_EFFECT = [
     (("bench", "--output", "x"), "--output has no place here: only --all"),
     (("demo", "--live-port", "9000"), "--live-port has no place here: it is the port"),
     (("run", "--live-port", "9000"), "--live-port has no place here: it is the port"),
-    (("show", "--json", "channel"), "--json has no place here: give what docsis-p4 show channel"),
-    (("show", "-m", "cm1", "channel"), "--modem has no place here: give what docsis-p4 show"),
+    (("show", "--json", "channel"), "--json has no effect before channel; options of docsis-p4"),
+    (("show", "-m", "cm1", "channel"), "--modem has no effect before channel; options of docsis"),
 ]
 
 

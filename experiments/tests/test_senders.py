@@ -387,14 +387,15 @@ def messages_of(sending: Flow, server: socket.socket, origin: float) -> Iterator
 def test_a_message_waits_for_its_sender_s_own_socket() -> None:
     """Each is timed from when it is due, though the socket takes it half a second later."""
     with socket.create_server((HOST, 0)) as server:
-        # More than the buffers of both sockets take of a message.
+        # More than the buffers of both sockets take of a message: the kernel enlarges none of them.
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
         sending = flow("messages", port_of(server), size=20_000_000, interval=0.1)
         with messages_of(sending, server, time.monotonic()) as stamps:
             time.sleep(0.5)
             first, second, third = islice(stamps, 3)
-    # The first may be late; the others are stamped with their times, to the clocks' reading.
-    assert first < second <= first + 1e8 + 1e6
-    assert third - second == pytest.approx(1e8, abs=1e6)
+    # The first may be late; the others are stamped with their times.
+    assert first <= second <= first + 1e8 + 1000
+    assert second < third <= second + 1e8 + 1000
 
 
 def test_a_late_machine_is_no_part_of_a_message_s_latency() -> None:

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.comments import CommentedMap, CommentedSeq, TaggedScalar
 from ruamel.yaml.constructor import DuplicateKeyError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.scanner import RoundTripScanner, ScannerError
@@ -200,6 +200,8 @@ def _fault(document: Document) -> Problem | None:
             nodes.extend((value, (*place, key)) for key, value in node.items())
         elif isinstance(node, list):
             nodes.extend((value, (*place, index)) for index, value in enumerate(node))
+        elif isinstance(node, TaggedScalar):
+            return document.problem(place, f"has a tag, {node.tag.value}, which means nothing here")
         elif not _is_text(node):
             return document.problem(place, _HALF)
     return None

@@ -116,7 +116,8 @@ def run(
     if other := collecting.other_version(bench.shelf):
         _tell(console, other)
     account = Account()
-    _make(request, plan, player, jobs, console, bench, account)
+    missing = _missing(plan, bench.shelf, console)
+    _make(request, plan, missing, player, jobs, console, bench, account)
     sitting = Sitting(request, names, plan, account, made)
     done = outcomes.judged(sitting, bench.rows, bench.registered, bench.shelf)
     _extend(request, done, player, jobs, console, bench, made, account)
@@ -134,6 +135,7 @@ def run(
 def _make(
     request: Request,
     plan: Plan,
+    missing: collecting.Missing,
     player: Player | None,
     jobs: int,
     console: Console,
@@ -142,7 +144,6 @@ def _make(
 ) -> None:
     """Makes what is missing of a plan."""
     shelf = bench.shelf
-    missing = _missing(plan, shelf, console)
     account.works += len(plan.works)
     account.kept += len(plan.works) - len(missing.works)
     if not missing.works or player is None:
@@ -181,7 +182,8 @@ def _extend(
     """
     for name in done.due():
         plan, added = outcomes.extension(bench.rows[name], bench.registered[name])
-        if not all(bench.shelf.look(work, key)[0] for key, work in plan.works.items()):
+        missing = _missing(plan, bench.shelf, console)
+        if missing.works:
             if player is None:
                 continue
             model, _ = _model(bench.shelf, jobs, console)
@@ -195,8 +197,9 @@ def _extend(
                 )
                 continue
         own = Account()
-        console.print(f"{name}: is undecided, and is extended to 60 seeds.", highlight=False)
-        _make(request, plan, player, jobs, console, bench, own)
+        does = "is extended to 60 seeds" if missing.works else "its 60 seeds are there already"
+        console.print(f"{name}: is undecided, and {does}.", highlight=False)
+        _make(request, plan, missing, player, jobs, console, bench, own)
         account.add(own)
         sitting = Sitting(request, [name], plan, own, made)
         extended = outcomes.judged(

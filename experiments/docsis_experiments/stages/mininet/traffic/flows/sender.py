@@ -30,6 +30,7 @@ _PACE_SECONDS: Final = 5e-3
 _PAYLOAD: Final = 1448
 """Bytes of a full segment with timestamps."""
 _INT: Final = struct.Struct("@i")
+_READINGS: Final = 5
 _SIOCOUTQNSD: Final = 0x894B
 """The request for the bytes that a TCP socket has never sent (linux/sockios.h)."""
 _AT_ONCE: Final = struct.pack("@ii", 1, 0)
@@ -47,6 +48,15 @@ def _told(connection: socket.socket, request: int) -> int:
     return int(count)
 
 
+def _wall_offset_ns() -> int:
+    """The wall clock less the monotonic one, of the reading that took the shortest time."""
+    readings = []
+    for _ in range(_READINGS):
+        before, wall, after = time.monotonic_ns(), time.time_ns(), time.monotonic_ns()
+        readings.append((after - before, wall - (before + after) // 2))
+    return min(readings)[1]
+
+
 class SendingError(Exception):
     """A flow cannot be sent any more; the message names it."""
 
@@ -61,6 +71,7 @@ class Sender:
 
     def __init__(self, flows: Sequence[Flow], origin: float) -> None:
         self._origin = origin
+        self._wall_offset_ns = _wall_offset_ns()
         self._retransmitted = Retransmitted(f.name for f in flows if f.retransmits)
         self._ended: SimpleQueue[SendingError | None] = SimpleQueue()
         send: dict[Kind, Callable[[Flow], None]] = {
@@ -106,7 +117,7 @@ class Sender:
 
     def _wall_ns(self, seconds: float) -> int:
         """The wall clock's nanosecond at a second of the timetable."""
-        return time.time_ns() + round((seconds - self._now()) * 1e9)
+        return self._wall_offset_ns + round((self._origin + seconds) * 1e9)
 
     def _until(self, seconds: float) -> bool:
         """Sleeps until then; whether that was still to come."""
