@@ -101,7 +101,7 @@ def test_a_stage_that_cannot_do_a_row(rows: dict[str, Row], name: str, words: st
 
 
 def test_of_a_paper_those_rows_are_played_that_mininet_has(rows: dict[str, Row]) -> None:
-    a1 = replace(rows["000-A1"], mininet=rows["000-A1"].works)
+    a1 = replace(rows["000-A1"], mininet=lambda asked: ())
     there = {**rows, "000-A1": a1}
     names = ["000-A1", "000-A2"]
     assert asking.playable(names, "virtual", there, catalogue()) == names
