@@ -117,10 +117,18 @@ def waits_at_pmax() -> list[float]:
     return [measured("001-F13", f"mean pmax {pmax}") - 25 for pmax in ("10", "12.5", "15", "20")]
 
 
+def knees() -> list[float]:
+    return [measured("001-F2c", f"knee {flows} flows") for flows in (1, 2, 5, 10, 20)]
+
+
 FIGURES: list[tuple[str, Callable[[], str]]] = [
     (
         "001-F2b",
         lambda: f"carries {100 * measured('001-F2b', 'goodput 10ms over plateau'):.1f}% of the",
+    ),
+    (
+        "001-F2c",
+        lambda: "{:.0f}, {:.0f}, {:.0f}, {:.0f} and {:.0f} ms for 1, 2, 5".format(*knees()),
     ),
     ("001-F3b", lambda: f"and loses {measured('001-F3b', 'loss'):.1f}%."),
     ("001-F5b", lambda: f"lies within {measured('001-F2b', 'range of goodput'):.2f}% in"),
