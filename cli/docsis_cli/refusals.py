@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a command line cannot have, told before anything begins."""
+"""Refuses options and files that a command cannot use, before the command begins its work."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def refuse(context: typer.Context, *names: str, because: str) -> None:
 
     Args:
         context: The command's.
-        names: Names of the command's parameters; those that nobody gave are in order.
+        names: Names of parameters that have no effect here; it is fine if nobody gave them.
         because: The reason, for the message.
 
     Raises:

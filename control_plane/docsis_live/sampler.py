@@ -325,7 +325,7 @@ class _Sight:
                         try:
                             return channels(channels_from(answer, self.system.flow_name))
                         except ValueError as error:
-                            why = f"{device.name} tells of channels that cannot be: {error}"
+                            why = f"{device.name} describes channels that cannot exist: {error}"
                             self._lacking[device.name] = why
                 return None
         return []

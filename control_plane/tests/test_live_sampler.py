@@ -202,7 +202,7 @@ def test_channels_that_cannot_be_leave_the_flows_to_be_seen(looks: Looks) -> Non
     looks.switches.channels = message.SerializeToString()
     while not (update := looks.look()).trouble:
         assert update.number < 20
-    assert f"{CM} tells of channels that cannot be: " in update.trouble
+    assert f"{CM} describes channels that cannot exist: " in update.trouble
     assert "channels" not in update.parts
     while (update := looks.look()).number < 20:
         assert set(flows(update)) == UP | DOWN

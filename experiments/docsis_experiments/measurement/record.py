@@ -258,7 +258,7 @@ class RunRecord:
 
     @property
     def along(self) -> Mapping[str, Received]:
-        """What was received of the groups that go the run's way."""
+        """The received data of the groups whose traffic goes in the run's direction."""
         return {name: one for name, one in self.received.items() if name not in self.other_way}
 
     def measured(self, group: str) -> Packets:

@@ -70,7 +70,7 @@ def write(folder: Path) -> Path:
     try:
         summary: dict[str, Any] = json.loads((folder / "summary.json").read_text())
         details: dict[str, Any] = json.loads((folder / "details.json").read_text())
-        # What follows takes its shape for granted.
+        # The code below relies on the shape of the summary.
         document.validate(summary)
         page = PAGES.get(document.experiment_of(summary))
         if page is None:

@@ -27,7 +27,7 @@ VALUES: Final = tuple(column.value for column in columns(MAIN))
 """Values that are shown of each group, as far as it has them; the table has all of them."""
 
 OTHER_VALUES: Final = (*VALUES, *(column.value for column in columns(OTHERS)))
-"""The same of groups of which no packet is looked at: they have few of the others."""
+"""Values that are shown of groups without latency, such as web users."""
 
 
 def summarise(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The way that groups of the traffic go, by a summary of one run or of many."""
+"""Tells from a summary in which direction groups of the traffic go."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def other_way(summary: Mapping[str, Any], run: Mapping[str, Any]) -> frozenset[s
 
 
 def told_way(summary: Mapping[str, Any]) -> str:
-    """What stands behind "goodput" where some traffic is left out of it; "" where none is."""
+    """The words after "goodput" that say which traffic it counts; "" where it counts all."""
     if not any(other_way(summary, run) for run in summary["runs"]):
         return ""
     upstream = all(direction_of(summary, run) == "upstream" for run in summary["runs"])

@@ -29,7 +29,7 @@ def rows(summary: Summary, group: str | None) -> tuple[str, ...]:
 
 
 def words(summary: Summary, group: str | None) -> str:
-    """What pictures of a group show, for those who do not see them."""
+    """Says in words what a group's picture shows, for readers who cannot see it."""
     latency = [] if group is None else [f"latency of {group}"]
     goodput = ["goodput of all traffic in this direction"] if _has_goodput(summary) else []
     found = " and ".join([*latency, *goodput])

@@ -56,7 +56,7 @@ def _draw(repeated: Repeated) -> Figure:
 
 
 def _with_packets(run: Run) -> list[str]:
-    """Groups that have latency and loss; of web users, as an example, no packet is looked at."""
+    """Groups that have latency and loss; web users, for example, have neither."""
     return [name for name, one in run["groups"].items() if "latency mean" in one["values"]]
 
 

@@ -25,7 +25,7 @@ def _applies(repeated: Repeated) -> bool:
 def _draw(repeated: Repeated) -> Figure:
     """Distributions of latency: a row for each group of traffic, at most three runs a panel."""
     runs = repeated.summary["runs"]
-    # Of web users, as an example, no packet is looked at.
+    # Groups without latency, such as web users, have no line.
     groups = list(
         dict.fromkeys(
             name for run in runs for name, one in run["groups"].items() if one["latency_ms"]

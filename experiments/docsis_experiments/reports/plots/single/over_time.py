@@ -240,7 +240,7 @@ def _draw(part: Sequence[int], every: Runs) -> Figure:
             textcoords="offset points", ha="right", color="#777777", fontsize=9,
         )  # fmt: skip
     drawn[-1].set_xlabel(_TIME)
-    # Where a panel has markers, they tell the runs apart without a line.
+    # Single points have markers and no line, so the legend shows the markers, too.
     marked = any(alone(line[1]).size for panel in shown for line in panel.lines if line is not None)
     handles = [
         Line2D(
