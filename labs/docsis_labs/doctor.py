@@ -76,5 +76,6 @@ def _mininet() -> Finding:
     if shutil.which("mnexec") is None:
         return Finding("Mininet", False, "run `make setup` as root", needed)
     if os.geteuid() != 0:
-        return Finding("Mininet", False, "installed, but it needs root: use sudo", needed)
+        how = 'installed, but it needs root: sudo env "PATH=$PATH" make run'
+        return Finding("Mininet", False, how, needed)
     return Finding("Mininet", True, "installed", needed)

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import socket
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -56,8 +58,17 @@ def check_root() -> None:
     """Refuse to go on as another user than root."""
     if os.geteuid() != 0:
         raise TestbedError(
-            "not root: network namespaces and interfaces need it; run this again with sudo"
+            f"not root: network namespaces and interfaces need it; {_as_root()}, or use virtual "
+            "time (--virtual) where the command has it"
         )
+
+
+def _as_root() -> str:
+    """How to run this program as root: sudo does not look for it where the shell found it."""
+    program = Path(sys.argv[0])
+    if program.name != "docsis-p4":
+        return "run this again as root"
+    return f"run sudo {shlex.quote(str(program))} ..."
 
 
 def check_tools(tools: Sequence[str] = tuple(TOOLS)) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 import os
 import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,14 @@ from docsis_testbed.testbed import root_interfaces
 
 def test_not_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(TestbedError, match="not root: .*; run this again with sudo"):
+    with pytest.raises(TestbedError, match="not root: .*; run this again as root, or .*--virtual"):
+        preflight.check_root()
+
+
+def test_not_root_names_the_command_that_sudo_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(sys, "argv", ["/my clone/.venv/bin/docsis-p4", "run"])
+    with pytest.raises(TestbedError, match=r"run sudo '/my clone/.venv/bin/docsis-p4' \.\.\., or"):
         preflight.check_root()
 
 

@@ -37,7 +37,7 @@ def run(context: RunContext) -> None:
         + " ".join(f"{gap:.0f}" for gap in gaps[:12])
         + (" ..." if gaps[12:] else ""),
         "Four uploads of TCP on 10 Mbit/s, from 5 s to 20 s:",
-        f"  queue delay {result.median_qdelay_ms:.1f} ms in the middle, "
+        f"  queue delay {result.median_qdelay_ms:.1f} ms at the median, "
         f"{result.p99_qdelay_ms:.1f} ms at the 99th percentile",
         f"  {result.share:.0%} of the line had payload; probes lost: {result.lost}",
     ]

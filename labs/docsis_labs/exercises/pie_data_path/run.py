@@ -40,9 +40,9 @@ def run(context: RunContext) -> None:
     ]
     if found:
         tell.append(
-            f"From a drop to the next: {min(found)} to {max(found)} frames, {median(found):g} in "
-            f"the middle. RFC 8034 has {law.first_coin(q4_28(PROBABILITY))} at the least and "
-            f"{-(-law.PROB_HIGH // q4_28(PROBABILITY))} at the most, and one in "
+            f"From a drop to the next: {min(found)} to {max(found)} frames, with a median of "
+            f"{median(found):g}. RFC 8034 has {law.first_coin(q4_28(PROBABILITY))} at the least "
+            f"and {-(-law.PROB_HIGH // q4_28(PROBABILITY))} at the most, and one in "
             f"{mean_gap(q4_28(PROBABILITY)):.1f} on average."
         )
     for line in tell:
