@@ -18,6 +18,7 @@ from toy_rows.made import catalogue, toys
 from docsis_experiments.reproduction import earlier, job, outcomes
 from docsis_experiments.reproduction.catalogue.rule import Amendment
 from docsis_experiments.reproduction.circumstances import Circumstances
+from docsis_experiments.reproduction.costs import calibration
 from docsis_experiments.reproduction.document import counts, row
 from docsis_experiments.reproduction.evaluation import Evaluated
 from docsis_experiments.reproduction.figure import (
@@ -337,8 +338,12 @@ def test_what_is_published_and_damaged_is_left_as_it_is(
     assert path.read_text() == "{"
 
 
-def test_every_outcome_is_kept_once(rows: dict[str, Row], tmp_path: Path) -> None:
+def test_every_outcome_is_kept_once(
+    rows: dict[str, Row], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A sitting from its works to its page, twice, and what is new the second time."""
+    # What this machine takes is another test's matter.
+    monkeypatch.setattr(calibration, "costs", lambda folder, jobs: [])
     shelf = Shelf(Store(tmp_path / "kept"))
     request = Request(("000-A1",), Level.STUDY, publish=tmp_path / "docs", note="nothing yet")
 
