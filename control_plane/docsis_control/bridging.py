@@ -2,11 +2,15 @@
 """The entries of a device's bridge: its interfaces, the stations, whom a flood reaches."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from docsis_control.plan import BEHIND_LOOP, GROUP_MODEM
 from docsis_control.ports import HOST_PORTS, LOOP_PORT, RF_PORT
 from docsis_control.tables import MulticastGroup, TableEntry
 from docsis_control.topology.models import Host, Topology
+
+STATION_TABLE: Final = "FrameIngress.bridge.station"
+"""Where a modem's bridge finds an address."""
 
 
 class ModemBridges:
@@ -102,7 +106,7 @@ def _interface(port: int, modem: int, *, flood_group: int | None = None) -> Tabl
 def _station(of: int, host: Host, port: int, modem: int) -> TableEntry:
     """The entry by which frames from an interface of the modem `of` reach `host`."""
     return TableEntry(
-        "FrameIngress.bridge.station",
+        STATION_TABLE,
         {"modem": of, "address": int(host.mac.replace(":", ""), 16)},
         "forward",
         {"port": port, "to_rf": int(port == RF_PORT), "modem": modem},

@@ -180,6 +180,12 @@ class ServiceFlow:
         return -(-self.max_frame * 8_000_000 // rate) if rate else 0
 
     @property
+    def longest_wait_us(self) -> int:
+        """How long a full buffer takes at the sustained rate, microseconds, rounded up."""
+        rate = self.max_sustained_rate
+        return -(-self.buffer_size * 8_000_000 // rate) if rate else 0
+
+    @property
     def drain_rate(self) -> int:
         """bit/s at which a backlog drains when the burst is spent."""
         return self.max_sustained_rate or self.burst_rate

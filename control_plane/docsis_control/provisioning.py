@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from docsis_control.bridging import CmtsBridge, ModemBridges
+from docsis_control.bridging import STATION_TABLE, CmtsBridge, ModemBridges
 from docsis_control.classification import CLASSIFIER_TABLE, classifier_entries
 from docsis_control.config.models import KeyedError
 from docsis_control.mac.planning import upstream_channels
@@ -47,9 +47,13 @@ from docsis_control.topology.services import check_reservations, configuration_o
 CLASSIFIER_ENTRIES: Final = 8192
 """Size of a device's classifier table; a classifier takes one entry or more."""
 
+STATIONS: Final = 8192
+"""Size of a device's station table: STATIONS of p4src/include/sizes.p4."""
+
 _PATIENCE_US: Final = 1 << 22
-"""How long nothing may leave a queue before its books are in doubt, unless an entry says otherwise:
-LONGEST_WAIT of p4src/include/resynchronize.p4, microseconds."""
+"""How long nothing may leave a queue before its books are in doubt, and how long frames of one
+generation alone must leave before they are put right, unless an entry says otherwise: LONGEST_WAIT
+of p4src/include/resynchronize.p4, microseconds."""
 
 _DIRECTIONS: Final[Mapping[Role, Direction]] = {
     Role.CABLE_MODEM: "upstream",
@@ -258,6 +262,15 @@ def _device(
             framing=topology.framing(topology.cmts),
         )
     hosts = list(zip(HOST_PORTS, near, strict=False))
+    bridged = tuple(bridge.entries())
+    stations = sum(entry.table == STATION_TABLE for entry in bridged)
+    if stations > STATIONS:
+        raise KeyedError(
+            "servers",
+            f"hosts and servers take {stations} entries of {device.name}'s station table, which "
+            f"has room for {STATIONS}: each modem has an entry for each server, and each host has "
+            "two; leave some out",
+        )
     return DevicePlan(
         name=device.name,
         role=role,
@@ -270,7 +283,7 @@ def _device(
             *_loops(topology, role),
         ),
         groups=tuple(bridge.groups()),
-        lasting=(*lasting_entries(), *bridge.entries()),
+        lasting=(*lasting_entries(), *bridged),
         parts=parts,
     )
 
@@ -327,6 +340,13 @@ def _queue_entries(flow: ServiceFlow) -> Iterator[TableEntry]:
             key,
             "set_standstill",
             {"standstill": flow.slowest_frame_us + _PATIENCE_US},
+        )
+    if flow.longest_wait_us > _PATIENCE_US:
+        yield TableEntry(
+            "FrameEgress.resynchronize.order",
+            key,
+            "set_settling_time",
+            {"settling_time": flow.longest_wait_us + _PATIENCE_US},
         )
     yield from queue_manager_entries(flow)
     yield TableEntry(

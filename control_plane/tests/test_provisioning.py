@@ -3,20 +3,30 @@
 
 import dataclasses
 from pathlib import Path
+from shutil import copy
 
 import pytest
+from conftest import TOPOLOGIES
 
+from docsis_control.config.models import KeyedError
 from docsis_control.dynamic.change import Action, Change, Kind, changed
 from docsis_control.p4rt.entities import bitstring, group_updates, table_updates
-from docsis_control.p4rt.pipeline import Pipeline, PipelineError, load_pipeline
+from docsis_control.p4rt.pipeline import BUILD_FOLDER, Pipeline, PipelineError, load_pipeline
 from docsis_control.plan import Role
-from docsis_control.provisioning import deploy
+from docsis_control.provisioning import STATIONS, deploy
 from docsis_control.queue_managers.names import Preset
 from docsis_control.tables import TableEntry
-from docsis_control.topology import Topology
+from docsis_control.topology import Topology, load_topology
 from docsis_control.topology.models import Link
 
 STATION = "FrameIngress.bridge.station"
+
+WIDE = """\
+name: wide
+cable_modem: {name: cm1, device_id: 1}
+cmts: {name: cmts1, device_id: 2}
+modems:
+  - {name: home, count: 508, configuration: silver.yaml}"""
 
 
 @pytest.mark.parametrize(
@@ -120,6 +130,45 @@ def test_a_slow_service_flow_is_given_time(
     assert "const time_us_t LONGEST_WAIT = 1 << 22;" in p4
 
 
+def test_where_frames_wait_long_the_books_settle_later(
+    topology: Topology, pipelines: dict[str, Pipeline]
+) -> None:
+    (modem,) = deploy(topology, Preset.DOCSIS_PIE).modems
+    for buffer, settles in ((104_857, None), (104_858, 4_194_320 + (1 << 22))):
+        flow = {
+            "service_flow_reference": 9,
+            "maximum_sustained_traffic_rate": "200 kbps",
+            "buffer_control": {"target_buffer": f"{buffer} B"},
+        }
+        slow = changed(
+            modem.configuration, [Change(Action.ADD, Kind.UPSTREAM_SERVICE_FLOW, values=flow)]
+        )
+        plan = deploy(topology, Preset.DOCSIS_PIE, changed={modem.name: slow}).devices[0]
+        found = [e for e in plan.tables if e.table == "FrameEgress.resynchronize.order"]
+        assert [e.match for e in found] == ([{"service_flow": 2}] if settles else [])
+        assert [e.params["settling_time"] for e in found] == ([settles] if settles else [])
+        assert list(table_updates(pipelines["cm"], plan.tables))
+
+
+def test_more_stations_than_the_table_has_room_for_are_refused(tmp_path: Path) -> None:
+    copy(TOPOLOGIES / "modems" / "silver.yaml", tmp_path)
+    file = tmp_path / "wide.yaml"
+    for servers in (14, 15):
+        given = [
+            f'  - {{name: s{number}, ip: 10.0.0.{number}/15, mac: "02:00:00:01:00:{number:02}"}}'
+            for number in range(1, servers + 1)
+        ]
+        file.write_text(f"{WIDE}\nservers:\n" + "\n".join(given))
+        topology = load_topology(file)
+        if servers == 14:
+            deploy(topology, Preset.DROP_TAIL)
+        else:
+            with pytest.raises(KeyedError, match="8636 entries of cm1's station table"):
+                deploy(topology, Preset.DROP_TAIL)
+    sizes = (Path(__file__).parents[2] / "p4src/include/sizes.p4").read_text()
+    assert f"const bit<32> STATIONS      = {STATIONS};" in sizes
+
+
 @pytest.mark.parametrize("role", list(Role))
 def test_the_programs_take_the_plans(
     topology: Topology, pipelines: dict[str, Pipeline], role: Role
@@ -154,12 +203,8 @@ def test_bitstrings_are_canonical() -> None:
     assert [bitstring(n) for n in (0, 1, 255, 256)] == [b"\0", b"\1", b"\xff", b"\1\0"]
 
 
-def test_refuses_pipelines_that_do_not_match(tmp_path: object, topology: Topology) -> None:
-    from pathlib import Path
-
-    from docsis_control.p4rt.pipeline import BUILD_FOLDER
-
-    folder = Path(str(tmp_path))
+def test_refuses_pipelines_that_do_not_match(tmp_path: Path, topology: Topology) -> None:
+    folder = tmp_path
     info = (BUILD_FOLDER / "cm.p4info.txtpb").read_bytes()
     config = (BUILD_FOLDER / "cm.json").read_bytes()
     with pytest.raises(PipelineError, match=r"cm\.p4info\.txtpb: No such file.*run make p4"):

@@ -43,6 +43,11 @@ ALWAYS = {
     "aqm_data_state",
 }
 
+SUB_QUEUE_REGISTERS = (
+    *("queue_enqueued_bytes", "queue_dequeued_bytes"),
+    *("queue_owner", "queue_shared_until", "queue_sharers"),
+)
+
 
 class Registers:
     """A connection to registers, which keeps what it was asked."""
@@ -297,15 +302,14 @@ async def test_provisions_a_service_flow_that_had_an_index_before(
     await access(queued).provision([BucketState(4_000, 66)])
     cleared = {cell for cell, value in device.given.items() if not value}
     assert {name for name, index in cleared if index == 3} == {
-        *("sf_enqueued_bytes", "sf_dequeued_bytes", "pie_avg_dq_time", "red_avg"),
+        *("sf_enqueued_bytes", "sf_dequeued_bytes", "sf_lost_bytes"),
+        *("pie_avg_dq_time", "red_avg"),
         *("aqm_accu_prob", "aqm_data_state", "aqm_drop_prob", "aqm_qdelay_old"),
         *("aqm_burst_allowance", "aqm_control_state"),
         *("pie_002_dequeued", "pie_002_enqueued"),
     }
     assert {cell for cell in cleared if cell[1] != 3} == {
-        (name, index)
-        for name in ("queue_enqueued_bytes", "queue_dequeued_bytes", "queue_owner")
-        for index in range(100, 104)
+        (name, index) for name in SUB_QUEUE_REGISTERS for index in range(100, 104)
     }
     assert device.given["msr_tokens", 3] == 4_000
     assert device.given["msr_updated", 3] == 66
@@ -327,11 +331,7 @@ async def test_what_was_provisioned_is_not_written_again(access: Any, device: Re
 
 async def test_clears_sub_queues(access: Any, device: Registers) -> None:
     await access().clear_queues([7, 8])
-    assert set(device.given) == {
-        (name, index)
-        for name in ("queue_enqueued_bytes", "queue_dequeued_bytes", "queue_owner")
-        for index in (7, 8)
-    }
+    assert set(device.given) == {(name, index) for name in SUB_QUEUE_REGISTERS for index in (7, 8)}
     assert not any(device.given.values())
 
 

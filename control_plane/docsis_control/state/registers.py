@@ -64,6 +64,7 @@ _CALMED: Final = _WRITTEN[:3]
 _DATA_PATH: Final = (
     "sf_enqueued_bytes",
     "sf_dequeued_bytes",
+    "sf_lost_bytes",
     "aqm_accu_prob",
     "aqm_data_state",
     # A law may read them before the first frame has started them afresh.
@@ -74,7 +75,14 @@ _DATA_PATH: Final = (
     "pie_002_enqueued",
 )
 # By sub-queue: likewise.
-_SUB_QUEUE: Final = ("queue_enqueued_bytes", "queue_dequeued_bytes", "queue_owner")
+_SUB_QUEUE: Final = (
+    "queue_enqueued_bytes",
+    "queue_dequeued_bytes",
+    "queue_owner",
+    # They hold while what was shared is queued, by the count of bytes, which starts anew.
+    "queue_shared_until",
+    "queue_sharers",
+)
 _HEARTBEAT: Final = "controller_heartbeat"
 
 TICK_TIMEOUT: Final = 1.0
