@@ -25,8 +25,8 @@ def figures(
 ) -> None:
     """Draw the papers' figures about single decisions.
 
-    The compiled pipeline makes the decisions. The exit status is 1 when a value differs from the
-    published one.
+    The compiled pipeline makes the decisions. The exit status is 1 when a value is outside the
+    bounds within which a correct pipeline's value lies.
     """
     from docsis_experiments.figures import job
 
@@ -196,7 +196,7 @@ def ptf(
     """Run the PTF conformance suite: a verdict for each requirement.
 
     docs/test-plan.md has the requirements, and docs/how-to/test-your-switch.md shows how to test a
-    switch of your own.
+    switch of your own. The exit status is 1 when a test failed, and 2 when the suite could not run.
     """
     # Before gRPC is there: processes are started beside it, and it goes on in none of them.
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")

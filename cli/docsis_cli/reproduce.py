@@ -50,7 +50,7 @@ def reproduce(
             "--level",
             metavar="smoke|study|full",
             help="smoke runs everything and judges nothing, study gives provisional verdicts from "
-            "3 to 5 seeds, full gives verdicts. The default is smoke.",
+            "3 to 5 seeds (300 for the field study), full gives verdicts. The default is smoke.",
         ),
     ] = None,
     stage: Annotated[

@@ -113,7 +113,7 @@ def demo(
 
     One run follows the other. In each, a game and four TCP uploads share the topology's first
     modem. Unless --aqm is given, there are three: drop-tail-250ms, buffer-control-50ms and
-    docsis-pie.
+    docsis-pie. The exit status is 3 if time jumped or the measuring went wrong.
     """
     often = Often(seed=seed, seeds=seeds, jobs=jobs, repeat=repeat)
     if not live:
@@ -236,7 +236,7 @@ def run(
     scenario: Annotated[
         Path | None,
         typer.Argument(
-            help="Scenario file (YAML), or the name of one that docsis-p4 list shows.",
+            help="Scenario: a file (YAML), or a name that docsis-p4 list experiments shows.",
             autocompletion=completion.scenarios,
         ),
     ] = None,
@@ -319,8 +319,10 @@ def run(
 ) -> None:
     """Play a scenario, or start the system for you to use.
 
-    The report of a scenario has measured values beside published ones. Without a scenario you get
-    Mininet's command line, and leaving it ends the system.
+    The report of a scenario has measured values beside published ones. The exit status is 0 if
+    nothing is contradicted, 1 if something is, and 3 if there is no verdict, as after one run
+    beside published values. Without a scenario you get Mininet's command line, and leaving it ends
+    the system.
     """
     if scenario is not None:
         said = ("topology", "tier", "aqm", "downstream_aqm", "metrics_port")
@@ -504,7 +506,10 @@ def stop() -> None:
 
 
 def clean() -> None:
-    """End the run that is under way, and remove the record of runs."""
+    """End the run that is under way, and remove /run/docsis-p4.
+
+    Results stay.
+    """
     from docsis_testbed import runstate
     from docsis_testbed.paths import RUN_STATE
 
