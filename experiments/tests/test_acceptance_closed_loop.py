@@ -188,13 +188,32 @@ def test_runs_of_something_else_are_kept_and_not_compared(
         case "commit":
             monkeypatch.setattr(sources, "commit", lambda root: "0123456789")
         case "code":
-            monkeypatch.setattr(code, "parts", lambda stage: {"code": "another"})
+            for name in ("parts", "parts_now"):
+                monkeypatch.setattr(code, name, lambda stage: {"code": "another"})
     document, why = accepted(case, Wanted(1, 2), tmp_path)
     assert len(case.played) == 6
     runs = document["cases"][0]["runs"]
     assert (len(runs["mininet"]["counted"]), runs["mininet"]["of_other_sources"]) == (1, 1)
     assert (len(runs["virtual"]["counted"]), runs["virtual"]["of_other_sources"]) == (2, 2)
     assert "told, virtual: 2 runs are of another commit" in why
+
+
+def test_a_run_that_another_version_made_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The switch is built again while a run goes on."""
+    case, parts = ToldCase(), code.parts("mininet")
+
+    def now(stage: code.StageName) -> Mapping[str, str]:
+        changed = {} if len(case.played) < 2 else {"switch": "another"}
+        return {**parts, **changed}
+
+    monkeypatch.setattr(code, "parts", lambda stage: parts)
+    monkeypatch.setattr(code, "parts_now", now)
+    with pytest.raises(TestbedError, match="was changed while runs went on"):
+        run(case, Wanted(3, 0), tmp_path, io.StringIO())
+    assert case.played == ["mininet"] * 2
+    assert len(list(tmp_path.rglob("run.json"))) == 1
 
 
 def test_a_late_run_is_made_again_and_told(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from docsis_experiments.repetition.making import Maker
 from docsis_experiments.repetition.real_time import Repetitions
 from docsis_experiments.repetition.virtual import Seeds
 from docsis_experiments.reports import document, report
-from docsis_experiments.runs import files
+from docsis_experiments.runs import files, sources
 from docsis_experiments.runs.outcome import of_record
 from docsis_experiments.runs.pool import Played
 from docsis_experiments.runs.store import Store
@@ -252,6 +252,22 @@ def test_one_that_was_stopped_goes_on(
     assert failed is None
     assert again.played == ["codel 4", "tail 5", "codel 5"]
     assert "7 runs were there already." in said
+
+
+def test_one_that_another_version_made_is_not_kept(
+    loaded: Loaded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The switch is built again while the third run goes on."""
+    without_pictures(monkeypatch)
+    stage = ToldStage()
+    ours = sources.parts("mininet")
+    monkeypatch.setattr(
+        sources, "parts_now", lambda at: {**ours, **({"switch": ""} if stage.played[2:] else {})}
+    )
+    _, _, failed = result(loaded, repetitions(stage, tmp_path / "kept"), 5, tmp_path / "results")
+    assert "was changed while runs went on" in str(failed)
+    assert len(stage.played) == 3
+    assert len(list((tmp_path / "kept").glob("*/*.parquet"))) == 2
 
 
 def test_runs_are_made_again_a_bounded_number_of_times(

@@ -25,6 +25,7 @@ from docsis_experiments.reproduction.mininet_runs import InMininet
 from docsis_experiments.reproduction.request import Request
 from docsis_experiments.reproduction.row import Computation, Level, Work
 from docsis_experiments.reproduction.shelf import Shelf
+from docsis_experiments.runs import sources
 from docsis_experiments.runs.in_mininet import MOST_TRIES
 from docsis_experiments.runs.store import Store
 from docsis_testbed.errors import TestbedError
@@ -178,3 +179,18 @@ def test_a_run_in_mininet_that_is_not_valid_is_made_again(
     else:
         assert done.keep is None
         assert "tail, seed 7: is not valid, 3 times: " in done.failure
+
+
+def test_a_run_in_mininet_that_another_version_made_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The switch is built again while it runs; those that follow are not started."""
+    stage = FakeStage(0, record)
+    ours = sources.parts("mininet")
+    monkeypatch.setattr(
+        sources, "parts_now", lambda at: {**ours, **({"switch": ""} if stage.numbers else {})}
+    )
+    for done in InMininet(stage)(units(quick(tmp_path), "tail", (7, 8))):  # type: ignore[arg-type]
+        assert done.keep is None
+        assert "the switch or the world was changed while runs went on" in done.failure
+    assert stage.numbers == [7]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 
@@ -83,6 +84,22 @@ def test_seed_run_and_code_change_the_key(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(sources, "parts", lambda stage: {"code": "other"})
     keys.add(key(unit(tmp_path)))
     assert len(keys) == 4
+
+
+def test_what_is_built_again_while_runs_go_on_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = tmp_path / "docsis-switch"
+    built.write_text("one")
+    monkeypatch.setattr(sources, "switch_binary", lambda: built)
+    monkeypatch.setattr(sources, "parts", functools.cache(sources.parts_now))
+    with sources.unchanged("mininet"):
+        pass
+    with pytest.raises(TestbedError, match="the switch or the world was changed while runs went"):  # noqa: SIM117 - it is told at its end
+        with sources.unchanged("mininet"):
+            built.write_text("another")
+    with sources.unchanged("virtual"):
+        built.write_text("no part of it")
 
 
 @pytest.mark.parametrize(

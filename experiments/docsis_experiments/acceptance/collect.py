@@ -13,6 +13,7 @@ from docsis_experiments.acceptance import sources
 from docsis_experiments.acceptance.cases import Case
 from docsis_experiments.acceptance.kept import Kept, Shelf
 from docsis_experiments.acceptance.values import document
+from docsis_experiments.runs.sources import unchanged
 from docsis_experiments.stages.stage import Stage
 from docsis_testbed.errors import TestbedError
 
@@ -121,7 +122,7 @@ def _unit(seed: int) -> str:
 
 def _play(case: Case, stage: Stage, shelf: Shelf, unit: str) -> Kept:
     place, before = shelf.place(unit), shelf.whole(unit)
-    with (place / "said.txt").open("w") as said:
+    with unchanged(shelf.stage), (place / "said.txt").open("w") as said:
         try:
             case.play(stage, Console(file=said, width=100), place)
         except TestbedError:

@@ -17,6 +17,7 @@ from typing import Final
 
 from docsis_experiments.acceptance.values import document
 from docsis_experiments.reports.folder import PARTIAL
+from docsis_experiments.runs.sources import StageName
 from docsis_testbed.errors import TestbedError
 
 _RECORD: Final = "run.json"
@@ -40,10 +41,15 @@ class Kept:
 
 
 class Shelf:
-    """The runs of one case on one stage that have the same key."""
+    """The runs of one case on one stage that have the same key.
 
-    def __init__(self, results: Path, case: str, stage: str, key: str) -> None:
+    Attributes:
+        stage: Where they are played.
+    """
+
+    def __init__(self, results: Path, case: str, stage: StageName, key: str) -> None:
         """Args: the folder of all, and what the runs have in common."""
+        self.stage = stage
         self._all = results / case / stage
         self._folder = self._all / key
 

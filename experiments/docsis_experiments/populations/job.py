@@ -90,7 +90,7 @@ def run(
     there, told = kept.there(keys.values())
     same = digest([test.unit.as_json() for test in planned])
     other = other_version.told(
-        kept.folder / "populations" / f"{same}.json", "Results of this population"
+        kept.folder / "populations", same, "Results of this population", place.name
     )
     for words in filter(None, [*told, other]):
         console.print(words, style="yellow", soft_wrap=True, highlight=False)

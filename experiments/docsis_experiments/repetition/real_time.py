@@ -18,6 +18,7 @@ from docsis_experiments.experiment.models import Run
 from docsis_experiments.experiment.plan import plan_for
 from docsis_experiments.repetition.making import Made, Order
 from docsis_experiments.runs.outcome import Outcome, of_record
+from docsis_experiments.runs.sources import unchanged
 from docsis_experiments.runs.store import Store
 from docsis_experiments.runs.unit import Unit, key
 from docsis_experiments.stages.stage import Stage
@@ -130,16 +131,17 @@ class Repetitions:
             words = f"{done} of {order.count} runs; {run.label}, {number} of {len(order.numbers)}"
             order.show(f"{words}: {phase}", done + part)
 
-        record = self.stage.measure(
-            scenario,
-            run,
-            plan,
-            loaded.topology,
-            topology_file,
-            number=number,
-            folder=folder,
-            progress=show,
-        )
+        with unchanged("mininet"):
+            record = self.stage.measure(
+                scenario,
+                run,
+                plan,
+                loaded.topology,
+                topology_file,
+                number=number,
+                folder=folder,
+                progress=show,
+            )
         record.write(folder)
         unit = Unit.of(loaded, run, number)
         return of_record(

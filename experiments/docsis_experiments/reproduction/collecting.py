@@ -13,8 +13,9 @@ from docsis_experiments.reproduction.request import Request
 from docsis_experiments.reproduction.row import Asked, Level, Row, Work
 from docsis_experiments.reproduction.shelf import Shelf
 from docsis_experiments.runs.other_version import told as other_version_of
+from docsis_experiments.runs.sources import StageName
 
-_RECORD = "reproduced-by.json"
+_RECORD = "reproduced-by"
 
 
 @dataclass(frozen=True)
@@ -86,10 +87,14 @@ def missing(found: Plan, shelf: Shelf, show: Callable[[int], None] = lambda coun
     return Missing(works, told)
 
 
-def other_version(shelf: Shelf) -> str:
+def other_version(shelf: Shelf, stage: StageName) -> str:
     """Tells that another version has made the kept works; "" where none has.
+
+    Args:
+        shelf: Where they are kept.
+        stage: Where they were made.
 
     Raises:
         TestbedError: It cannot be written down.
     """
-    return other_version_of(shelf.store.folder / _RECORD, "Runs")
+    return other_version_of(shelf.store.folder, _RECORD, "Runs", stage)

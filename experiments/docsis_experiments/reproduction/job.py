@@ -113,7 +113,7 @@ def run(
     earlier = outcomes.earlier(request)
     made = now(request.stage)
     plan = _plan(request, names, bench, console)
-    if other := collecting.other_version(bench.shelf):
+    if other := collecting.other_version(bench.shelf, request.stage):
         _tell(console, other)
     account = Account()
     missing = _missing(plan, bench.shelf, console)

@@ -17,6 +17,7 @@ from docsis_control.topology.document import write_topology
 from docsis_experiments.experiment.plan import plan_for
 from docsis_experiments.runs.outcome import Outcome, of_record
 from docsis_experiments.runs.pool import Played, words
+from docsis_experiments.runs.sources import unchanged
 from docsis_experiments.runs.unit import Unit, key
 from docsis_experiments.stages.stage import Stage
 from docsis_testbed.errors import TestbedError
@@ -68,6 +69,7 @@ def _outcome(unit: Unit, stage: Stage, what: str) -> Outcome:
     stage.admit(loaded.topology, [run.managed.management], scenario)
     topology = stage.playable(loaded.topology)
     with (
+        unchanged("mininet"),
         stage.opened(f"{what} {unit.label}", topology),
         TemporaryDirectory(prefix="docsis-p4-") as scratch,
     ):

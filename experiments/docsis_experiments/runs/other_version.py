@@ -7,14 +7,17 @@ import json
 from pathlib import Path
 
 from docsis_experiments.runs import files, sources
+from docsis_experiments.runs.sources import StageName
 
 
-def told(record: Path, results: str) -> str:
+def told(folder: Path, name: str, results: str, stage: StageName) -> str:
     """Tells that another version has made results, where one has; from now on they are ours.
 
     Args:
-        record: Says which version that was.
+        folder: Has the record of which version that was.
+        name: The record's name; each stage has one of its own.
         results: What they are called: "Results of this sweep".
+        stage: Where they were made.
 
     Returns:
         A sentence; "" where there is nothing to tell.
@@ -22,7 +25,8 @@ def told(record: Path, results: str) -> str:
     Raises:
         TestbedError: The record cannot be written.
     """
-    ours = dict(sources.parts("virtual"))
+    record = folder / f"{name}-{stage}.json"
+    ours = dict(sources.parts(stage))
     try:
         theirs = json.loads(record.read_text())
         other = [name for name in ours if theirs.get(name) != ours[name]]

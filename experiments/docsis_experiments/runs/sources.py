@@ -9,7 +9,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import platform
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -22,8 +23,8 @@ from docsis_testbed.versions import package
 StageName = Literal["mininet", "virtual"]
 
 CHANGED: Final = (
-    "the code, the pipeline or the world was changed while runs went on; run this again, and what "
-    "is there is not made again"
+    "the code, the pipeline, the switch or the world was changed while runs went on; undo the "
+    "change, or run this again with what is there now"
 )
 """Told of a result that another version has made than the one that was asked."""
 
@@ -68,15 +69,47 @@ def digest(inputs: Mapping[str, Any], stage: StageName) -> str:
 def parts(stage: StageName) -> Mapping[str, str]:
     """The parts that make a result, by name: a hash of each, or its version.
 
-    The same for all of a process, which runs the code that it has once loaded.
+    The same for all of a process, which runs the code that it has once loaded; `unchanged` sees to
+    it that what it starts is of the same version.
+
+    Raises:
+        TestbedError: A file cannot be read.
+    """
+    return parts_now(stage)
+
+
+@contextmanager
+def unchanged(stage: StageName) -> Iterator[None]:
+    """Refuses a result that is made in the block where files are not those that its key names.
+
+    A run in Mininet starts the switch, the controller and the senders that are there at that time.
+
+    Args:
+        stage: Where it is made.
+
+    Raises:
+        TestbedError: Before the block or after it, something is not what `parts` has.
+    """
+    _check(stage)
+    yield
+    _check(stage)
+
+
+def _check(stage: StageName) -> None:
+    if parts_now(stage) != parts(stage):
+        raise TestbedError(CHANGED)
+
+
+def parts_now(stage: StageName) -> Mapping[str, str]:
+    """The same as `parts`, of the files as they are now.
 
     Raises:
         TestbedError: A file cannot be read.
     """
     return {
-        "code": code(*_ROOTS[stage]()),
-        "pipeline": pipeline(),
-        **({"switch": switch()} if stage == "mininet" else {"world": world()}),
+        "code": code.__wrapped__(*_ROOTS[stage]()),
+        "pipeline": pipeline.__wrapped__(),
+        **({"switch": switch.__wrapped__()} if stage == "mininet" else {"world": world()}),
         # The world computes with the C library's powers and logarithms.
         "libc": " ".join(platform.libc_ver()),
         "numpy": package("numpy"),

@@ -71,7 +71,7 @@ def run(
     keys = [key(unit) for _, _, unit in planned]
     there, told = kept.there(keys)
     same = digest([unit.as_json() for _, _, unit in planned])
-    other = other_version.told(kept.folder / "sweeps" / f"{same}.json", "Results of this sweep")
+    other = other_version.told(kept.folder / "sweeps", same, "Results of this sweep", "virtual")
     for words in filter(None, [*told, other]):
         console.print(words, style="yellow", soft_wrap=True, highlight=False)
     if there:
