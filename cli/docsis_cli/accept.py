@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from docsis_cli.refusals import refuse
 from docsis_testbed.terminal import terminal
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def closed_loop(
 
 @app.command("replay")
 def replay(
+    context: typer.Context,
     recording: Annotated[
         list[Path] | None,
         typer.Option(
@@ -112,6 +114,8 @@ def replay(
 
     console = terminal()
     if recording:
+        because = "--recording replays files and writes nothing"
+        refuse(context, "seconds", "tier", "results", because=because)
         replay.replay(recording, console=console)
     else:
         replay.run(

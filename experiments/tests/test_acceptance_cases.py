@@ -155,6 +155,24 @@ def test_values_are_those_of_the_summary(idle: bool, tmp_path: Path) -> None:
     }
 
 
+def test_a_count_that_is_missing_is_no_value(tmp_path: Path) -> None:
+    call = {"latency_ms": {"p50": 1.0, "p90": 2.0, "p99": 3.0}, "loss_percent": None}
+    near = {"flow_goodput_mbps": [0.0], "retransmissions": None}
+    summary = {"runs": [{"label": "docsis-pie", "groups": {"call": call, "near": near}}]}
+    (tmp_path / "summary.json").write_text(json.dumps(summary))
+    found = values.of_scenario(tmp_path, "docsis-pie", probe="call", transfers=("near",))
+    assert [found[name] for name in ("jain", "loss_percent", "retransmissions")] == [None] * 3
+
+
+@pytest.mark.parametrize(
+    "content", ["[]", "{}", '{"runs": {}}', '{"runs": [{"label": "docsis-pie", "groups": []}]}']
+)
+def test_a_summary_that_lacks_what_is_compared_is_told(content: str, tmp_path: Path) -> None:
+    (tmp_path / "summary.json").write_text(content)
+    with pytest.raises(TestbedError, match=r"summary.json: .*; remove the run's folder"):
+        values.of_scenario(tmp_path, "docsis-pie", probe="call", transfers=())
+
+
 def test_registered_cases_are_those_of_the_test() -> None:
     found = cases.chosen([])
     assert [case.name for case in found] == [

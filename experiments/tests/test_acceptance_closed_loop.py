@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -45,6 +47,8 @@ class ToldCase:
         self.offset: Callable[[str, int], float] = lambda stage, number: 0.01 * (number % 3)
         self.why: Iterator[str] = iter(())
         self.fails_at = -1
+        self.lacks = ("", "")
+        """The stage and the quantity of which the second run there has no value."""
 
     def admit(self, stage: Any) -> None:
         if stage.marks["stage"] in self.refused:
@@ -61,6 +65,8 @@ class ToldCase:
         why = next(self.why, "") if where == "mininet" else ""
         offset = self.offset(where, number)
         measured = {name: None if v is None else v + offset for name, v in STEADY.items()}
+        if where == self.lacks[0] and self.played.count(where) == 2:
+            measured[self.lacks[1]] = None
         content = {
             "no_verdict": [why] if why else [],
             "runs": dict.fromkeys(MANAGERS, measured),
@@ -139,6 +145,21 @@ def test_what_is_different_is_told_and_written(tmp_path: Path) -> None:
     assert found["p50_ms"] == found["p90_ms"] == found["jain"] == {"different"}
     assert found["p99_ms"] == {"equivalent"}
     assert why.startswith("10 of 12 comparisons are not equivalent: 10 different, 0 not shown")
+
+
+@pytest.mark.parametrize("stage", ["mininet", "virtual"])
+def test_a_run_without_a_value_fails(stage: str, tmp_path: Path) -> None:
+    """In its second run nothing of the call arrived."""
+    case = ToldCase()
+    case.lacks = (stage, "p50_ms")
+    document, why = accepted(case, Wanted(margins.MININET_RUNS, margins.SEEDS), tmp_path)
+    assert document["equivalent"] is False
+    assert verdicts(document)["p50_ms"] == {"values missing"}
+    assert why.startswith(
+        "2 of 12 comparisons are not equivalent: 0 different, 0 not shown, 2 where some runs have "
+        "no value\n"
+    )
+    assert "fails, as some runs of a stage have no value: latency p50, ms." in why
 
 
 def test_what_varies_too_much_is_not_shown(tmp_path: Path) -> None:
@@ -263,12 +284,46 @@ def test_a_damaged_record_is_named(tmp_path: Path) -> None:
     case = ToldCase()
     accepted(case, Wanted(0, 1), tmp_path)
     [record] = tmp_path.rglob("run.json")
-    record.write_text("{}")
-    with pytest.raises(TestbedError, match="run.json: has no 'folder'; remove the run's folder"):
+    whole = json.loads(record.read_text())
+    damaged: list[tuple[str | bytes, str]] = [
+        ("{}", 'has no "folder"'),
+        ("{", "cannot be read"),
+        (b"\xff", "cannot be read"),
+        ("[" * 100_000, "cannot be read"),
+        ("[]", "is no mapping"),
+        (json.dumps({**whole, "counts": "false"}), "counts: 'false' is not what a record has"),
+        (json.dumps({**whole, "folder": "../seed-2"}), "is no folder of a run beside it"),
+        (json.dumps({**whole, "folder": "gone"}), "is no folder of a run beside it"),
+    ]
+    for content, words in damaged:
+        record.write_bytes(content if isinstance(content, bytes) else content.encode())
+        with pytest.raises(TestbedError, match=f"run.json: .*{words}.*; remove the run's folder"):
+            run(case, Wanted(0, 1), tmp_path, io.StringIO())
+
+
+def test_a_folder_that_somebody_made_is_no_run(tmp_path: Path) -> None:
+    case = ToldCase()
+    accepted(case, Wanted(1, 0), tmp_path)
+    [record] = tmp_path.rglob("run.json")
+    (record.parent.parent / "run-old").mkdir()
+    accepted(case, Wanted(2, 0), tmp_path)
+    assert len(list(tmp_path.rglob("run-002/run.json"))) == 1
+
+
+def test_a_document_is_replaced_at_once_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = ToldCase()
+    accepted(case, Wanted(0, 1), tmp_path)
+    before = (tmp_path / "closed-loop.json").read_bytes()
+
+    def full(file: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(TestbedError, match="closed-loop.json: cannot be written"):
         run(case, Wanted(0, 1), tmp_path, io.StringIO())
-    record.write_text("{")
-    with pytest.raises(TestbedError, match="run.json: cannot be read"):
-        run(case, Wanted(0, 1), tmp_path, io.StringIO())
+    assert (tmp_path / "closed-loop.json").read_bytes() == before
 
 
 def test_an_interrupted_run_is_made_again(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import docsis_p4
 from rich.console import Console
 
 from docsis_experiments.acceptance import replay
@@ -63,6 +64,15 @@ def test_what_is_no_recording_is_said(tmp_path: Path) -> None:
     file.write_bytes(b"something else")
     with pytest.raises(TestbedError, match="this is no recording"):
         replay.replay([file], console=Console(file=io.StringIO()))
+
+
+@pytest.mark.parametrize("option", ["--seconds", "--tier", "--results"])
+def test_options_of_a_run_have_no_place_beside_a_recording(option: str, tmp_path: Path) -> None:
+    found = docsis_p4("accept", "replay", "--recording", str(tmp_path / "cm1.rec"), option, "20")
+    assert found.returncode == 1
+    assert found.stderr == (
+        f"docsis-p4: {option} has no place here: --recording replays files and writes nothing\n"
+    )
 
 
 @pytest.mark.end_to_end

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from docsis_experiments.bench import report
 from docsis_experiments.bench.forwarding import Bench, listens, watched
 from docsis_experiments.bench.progress import step
 from docsis_testbed.errors import TestbedError
@@ -71,3 +72,15 @@ def test_a_connection_that_is_over_is_no_server() -> None:
             # The side that closes first remembers its port.
             connection.close()
     assert not listens(os.getpid(), port)
+
+
+def test_a_picture_takes_the_place_of_no_other_file(tmp_path: Path) -> None:
+    console = Console(file=io.StringIO())
+    with pytest.raises(TestbedError, match=r"bench.png: the picture gets this name; give the JSON"):
+        report.run(1.0, 1, tmp_path / "bench.png", console)
+    (tmp_path / "holiday.png").write_bytes(b"")
+    with pytest.raises(TestbedError, match=r"would replace .*holiday.png, which is there already"):
+        report.run(1.0, 1, tmp_path / "holiday.json", console)
+    # Both are of an earlier measurement.
+    (tmp_path / "holiday.json").write_text("{}")
+    report.check_picture(tmp_path / "holiday.json")

@@ -15,6 +15,7 @@ from docsis_experiments.acceptance import figures, table
 from docsis_experiments.acceptance.cases import Case
 from docsis_experiments.acceptance.collect import Collected, Stages, Wanted, admit, collect
 from docsis_experiments.acceptance.equivalence import Verdict
+from docsis_experiments.runs.files import write_atomically
 from docsis_testbed.errors import NoVerdict, TestbedError
 from docsis_testbed.paths import RESULTS
 from docsis_testbed.progress import progress_bar
@@ -67,8 +68,7 @@ def run(
             bar.update(task, completed=sum(missing), description="comparing")
     document = figures.document(collected)
     path = results / DOCUMENT
-    results.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(document, indent=2) + "\n")
+    write_atomically(path, (json.dumps(document, indent=2) + "\n").encode())
     for case in document["cases"]:
         console.print(table.table(case))
         for note in table.notes(case):
@@ -83,10 +83,12 @@ def _judge(document: dict[str, Any]) -> None:
         comparison["verdict"] for case in document["cases"] for comparison in case["comparisons"]
     )
     measured = verdicts.total() - verdicts[Verdict.NOT_MEASURED]
-    if failed := verdicts[Verdict.NOT_SHOWN] + verdicts[Verdict.DIFFERENT]:
+    missing = verdicts[Verdict.VALUES_MISSING]
+    if failed := verdicts[Verdict.NOT_SHOWN] + verdicts[Verdict.DIFFERENT] + missing:
         raise TestbedError(
             f"{failed} of {measured} comparisons are not equivalent: "
             f"{verdicts[Verdict.DIFFERENT]} different, {verdicts[Verdict.NOT_SHOWN]} not shown"
+            + (f", {missing} where some runs have no value" if missing else "")
             + (f"; {few} have too few runs" if (few := verdicts[Verdict.TOO_FEW_RUNS]) else "")
         )
     if few := verdicts[Verdict.TOO_FEW_RUNS]:

@@ -38,7 +38,9 @@ class Verdict(StrEnum):
     TOO_FEW_RUNS = "too few runs"
     """Fewer than were registered."""
     NOT_MEASURED = "not measured"
-    """A stage does not record the quantity."""
+    """A stage does not record the quantity: none of its runs has a value."""
+    VALUES_MISSING = "values missing"
+    """Some runs of a stage have a value and others have none, as where nothing arrived."""
 
 
 @dataclass(frozen=True)

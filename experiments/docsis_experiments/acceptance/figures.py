@@ -109,11 +109,12 @@ def _comparison(
 ) -> dict[str, Any]:
     head = {"manager": manager, "quantity": quantity.name}
     samples = [list(mininet), list(virtual)]
-    if None in samples[0] or None in samples[1]:
+    there = [[value for value in sample if value is not None] for sample in samples]
+    if any(sample and not values for sample, values in zip(samples, there, strict=True)):
         return {**head, "verdict": Verdict.NOT_MEASURED.value}
-    reference, tested = (
-        Sample(tuple(value for value in sample if value is not None)) for sample in samples
-    )
+    if there != samples:
+        return {**head, "verdict": Verdict.VALUES_MISSING.value}
+    reference, tested = (Sample(tuple(values)) for values in there)
     mean = reference.mean
     return {
         **head,

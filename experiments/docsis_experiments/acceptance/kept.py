@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-from docsis_experiments.acceptance.values import document
+from docsis_experiments.acceptance.values import SUMMARY, damaged, document
 from docsis_experiments.reports.folder import PARTIAL
 from docsis_experiments.runs.sources import StageName
 from docsis_testbed.errors import TestbedError
@@ -61,14 +61,7 @@ class Shelf:
         """
         found = []
         for path in self._folder.glob(f"*/{_RECORD}"):
-            record = document(path.parent, _RECORD)
-            try:
-                kept = Kept(path.parent.name, record["folder"], record["counts"], record["why"])
-            except KeyError as missing:
-                raise TestbedError(
-                    f"{path}: has no {missing}; remove the run's folder and it is made again"
-                ) from None
-            found.append(kept)
+            found.append(_kept(path))
         return sorted(found, key=lambda kept: (len(kept.unit), kept.unit))
 
     def others(self) -> int:
@@ -91,14 +84,15 @@ class Shelf:
 
     def next_unit(self) -> str:
         """The first number behind all that were ever begun, as a unit's name."""
-        begun = [int(path.name.removeprefix("run-")) for path in self._folder.glob("run-*")]
-        return f"run-{max(begun, default=0) + 1:03d}"
+        begun = [path.name.removeprefix("run-") for path in self._folder.glob("run-*")]
+        numbers = [int(number) for number in begun if number.isdecimal()]
+        return f"run-{max(numbers, default=0) + 1:03d}"
 
     def whole(self, unit: str) -> Path | None:
         """The run's own folder in a unit, where the run came to its end."""
         ended = [
             path.parent
-            for path in (self._folder / unit).glob("*/summary.json")
+            for path in (self._folder / unit).glob(f"*/{SUMMARY}")
             if not path.parent.name.endswith(PARTIAL)
         ]
         return max(ended, default=None)
@@ -115,3 +109,20 @@ class Shelf:
     def path(self, kept: Kept) -> Path:
         """The run's own folder."""
         return self._folder / kept.unit / kept.folder
+
+
+def _kept(path: Path) -> Kept:
+    """Reads a record.
+
+    Raises:
+        TestbedError: It is damaged.
+    """
+    record = document(path.parent, _RECORD)
+    for key, kind in (("folder", str), ("counts", bool), ("why", str)):
+        if key not in record:
+            raise damaged(path, f'has no "{key}"')
+        if not isinstance(record[key], kind):
+            raise damaged(path, f"{key}: {record[key]!r} is not what a record has")
+    if record["folder"] not in {there.parent.name for there in path.parent.glob(f"*/{SUMMARY}")}:
+        raise damaged(path, f"folder: {record['folder']!r} is no folder of a run beside it")
+    return Kept(path.parent.name, record["folder"], record["counts"], record["why"])

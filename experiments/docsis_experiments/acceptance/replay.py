@@ -18,6 +18,7 @@ from docsis_control.topology.loader import load_topology
 from docsis_control.topology.models import Topology
 from docsis_experiments.experiment.demo import demo
 from docsis_experiments.experiment.plan import plan_for
+from docsis_experiments.runs.files import write_atomically
 from docsis_testbed import switch_report
 from docsis_testbed.errors import NoVerdict, TestbedError
 from docsis_testbed.paths import RESULTS, TOPOLOGIES
@@ -119,7 +120,7 @@ def replay(files: Sequence[Path], *, console: Console, document: Path | None = N
     names = [str(file.resolve()) for file in files]
     report = switch_report.run("replay", "--json", *names, differs=1)
     if document is not None:
-        document.write_text(json.dumps(report, indent=2) + "\n")
+        write_atomically(document, (json.dumps(report, indent=2) + "\n").encode())
     console.print(_table(report["recordings"]))
     _judge(report["recordings"], document)
 

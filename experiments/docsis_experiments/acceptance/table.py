@@ -20,6 +20,13 @@ _STYLES: Final[Mapping[str, str]] = {
     Verdict.DIFFERENT: "bold red",
     Verdict.TOO_FEW_RUNS: "yellow",
     Verdict.NOT_MEASURED: "dim",
+    Verdict.VALUES_MISSING: "bold red",
+}
+
+
+_WITHOUT_FIGURES: Final[Mapping[str, str]] = {
+    Verdict.NOT_MEASURED: "not measured, as no run of a stage has a value",
+    Verdict.VALUES_MISSING: "fails, as some runs of a stage have no value",
 }
 
 
@@ -38,7 +45,7 @@ def table(case: Mapping[str, Any]) -> Table:
 
 
 def _cells(entry: Mapping[str, Any]) -> Sequence[str]:
-    if entry["verdict"] == Verdict.NOT_MEASURED:
+    if entry["verdict"] in _WITHOUT_FIGURES:
         return ["-"] * len(_HEADINGS)
     return (
         _mean(entry["mininet"]),
@@ -63,10 +70,11 @@ def notes(case: Mapping[str, Any]) -> Iterator[str]:
                 f"{name}, {stage}: {others} runs are of another commit, other inputs or another "
                 "build, and are not compared."
             )
-    absent = {e["quantity"] for e in case["comparisons"] if e["verdict"] == Verdict.NOT_MEASURED}
-    for quantity in BY_NAME.values():
-        if quantity.name in absent:
-            yield f"{name}: not measured, as not every run has a value: {quantity.label}."
+    for verdict, words in _WITHOUT_FIGURES.items():
+        absent = {e["quantity"] for e in case["comparisons"] if e["verdict"] == verdict}
+        for quantity in BY_NAME.values():
+            if quantity.name in absent:
+                yield f"{name}: {words}: {quantity.label}."
 
 
 def _mean(sample: Mapping[str, Any]) -> str:

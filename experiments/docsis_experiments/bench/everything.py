@@ -20,6 +20,7 @@ from docsis_experiments.bench.progress import step
 from docsis_experiments.experiment.demo import demo
 from docsis_experiments.repetition import job
 from docsis_experiments.repetition.real_time import Repetitions
+from docsis_experiments.runs.files import write_atomically
 from docsis_experiments.runs.store import Store
 from docsis_experiments.stages.mininet.stage import MininetStage
 from docsis_experiments.stages.virtual import speed
@@ -76,7 +77,7 @@ def run(seconds: float, repetitions: int, folder: Path | None, console: Console)
 
     def write(part: str, found: Any) -> None:
         figures[part] = found
-        file.write_text(json.dumps(figures, indent=1) + "\n")
+        write_atomically(file, (json.dumps(figures, indent=1) + "\n").encode())
 
     write("bench", report.run(seconds, repetitions, folder / "switch.json", console))
     with recorded_run("bench") as state, step("control loops of 64 modems", console) as progress:

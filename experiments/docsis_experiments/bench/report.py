@@ -23,8 +23,10 @@ from docsis_experiments.bench import forwarding, inprocess, plot
 from docsis_experiments.bench.forwarding import FRAME_BYTES, KINDS, Result
 from docsis_experiments.bench.machine import processor
 from docsis_experiments.bench.progress import step
+from docsis_experiments.runs.files import write_atomically
 from docsis_experiments.stages.mininet import timers
 from docsis_testbed import p4build, preflight
+from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import RESULTS, switch_binary
 from docsis_testbed.runstate import recorded_run
 
@@ -48,8 +50,11 @@ def run(seconds: float, repetitions: int, output: Path | None, console: Console)
         What was written.
 
     Raises:
-        TestbedError: something is missing or did not work; nothing is left behind.
+        TestbedError: something is missing or did not work, or the picture would take the place of
+            another file; nothing is left behind.
     """
+    if output is not None:
+        check_picture(output)
     preflight.check_root()
     preflight.check_tools()
     preflight.check_kernel()
@@ -100,8 +105,8 @@ def run(seconds: float, repetitions: int, output: Path | None, console: Console)
     if output is None:
         RESULTS.mkdir(exist_ok=True)
         output = RESULTS / f"bench-{datetime.now().strftime('%Y%m%d-%H%M%S')}.json"
-    output.write_text(json.dumps(report, indent=2) + "\n")
-    picture = output.with_suffix(".png")
+    write_atomically(output, (json.dumps(report, indent=2) + "\n").encode())
+    picture = _picture(output)
     plot.overview(programs, results, _LABELS, picture)
     for table in (
         programs_table(programs),
@@ -116,6 +121,31 @@ def run(seconds: float, repetitions: int, output: Path | None, console: Console)
         console.print("BMv2's simple_switch_grpc is not on PATH, so it was not measured.")
     console.print(f"Written to {output} and {picture.name}", soft_wrap=True, highlight=False)
     return report
+
+
+def check_picture(output: Path) -> None:
+    """Refuses a file for the JSON whose picture would take the place of another file.
+
+    Args:
+        output: File for the JSON; one that is there with its picture is replaced with that.
+
+    Raises:
+        TestbedError: It would be replaced by its own picture, or a picture is there without it.
+    """
+    picture = _picture(output)
+    if picture == output:
+        raise TestbedError(
+            f"--json {output}: the picture gets this name; give the JSON another ending than .png"
+        )
+    if picture.exists() and not output.exists():
+        raise TestbedError(
+            f"--json {output}: the picture would replace {picture}, which is there already; name "
+            "another file"
+        )
+
+
+def _picture(output: Path) -> Path:
+    return output.with_suffix(".png")
 
 
 def median(runs: list[Result]) -> Result:

@@ -15,6 +15,7 @@ from docsis_experiments.acceptance.cases import Case
 from docsis_experiments.acceptance.collect import Collected, Stages, Wanted, admit, collect
 from docsis_experiments.acceptance.referee import data, figures, table
 from docsis_experiments.acceptance.referee.rule import Verdict
+from docsis_experiments.runs.files import write_atomically
 from docsis_experiments.stages.stage import Stage
 from docsis_testbed.errors import NoVerdict, TestbedError
 from docsis_testbed.paths import RESULTS
@@ -67,8 +68,7 @@ def run(
             bar.update(task, completed=missing, description="comparing")
     document = figures.document(referee, collected.virtual, case)
     path = results / DOCUMENT
-    results.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(document, indent=2) + "\n")
+    write_atomically(path, (json.dumps(document, indent=2) + "\n").encode())
     console.print(table.table(document))
     if others := collected.virtual.others():
         console.print(
