@@ -10,7 +10,7 @@ from typing import Any, Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from docsis_experiments.reproduction.catalogue.loader import registered_rules
-from docsis_experiments.reproduction.judge.verdict import Verdict
+from docsis_experiments.reproduction.judge.verdict import Standing, Verdict
 from docsis_experiments.reproduction.page import values
 from docsis_experiments.reproduction.page.drawing import picture
 from docsis_testbed.errors import TestbedError
@@ -19,6 +19,15 @@ Data = Mapping[str, Any]
 
 _DIGITS: Final = 3
 """Digits of a number in the text."""
+
+_COUNTED: Final = (
+    Verdict.REPRODUCED,
+    Verdict.REPRODUCED_WITHOUT_MAC,
+    Verdict.CONSISTENT,
+    Verdict.CONTRADICTED,
+    Verdict.UNDECIDED,
+)
+"""The outcomes that the story counts."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +107,22 @@ class _Teller:
             for rule in rules
         )
 
+    def registered(self) -> int:
+        """How many rows the catalogue has."""
+        return len(registered_rules())
+
+    def absent(self) -> list[str]:
+        """The rows of the catalogue that the results do not have at all."""
+        return sorted(set(registered_rules()) - set(self.rows))
+
+    def outcomes(self, standing: Standing) -> int:
+        """How many of the counted outcomes are worth that much."""
+        return sum(
+            row["state"] in _COUNTED and row["standing"] == standing
+            for row in self.rows.values()
+            if not values.is_definition(row)
+        )
+
     def picture(self, figure: str, words: str) -> str:
         """A figure, as Markdown; its file belongs to the story."""
         if figure not in self.figures:
@@ -151,6 +176,10 @@ def told(content: Data) -> Story:
         seeds=teller.seeds,
         count=teller.count,
         missing=teller.missing,
+        registered=teller.registered(),
+        absent=teller.absent(),
+        verdicts=teller.outcomes(Standing.VERDICT),
+        provisional=teller.outcomes(Standing.PROVISIONAL),
         picture=teller.picture,
         papers=sorted(values.PAPERS.items()),
     )
