@@ -91,18 +91,27 @@ def interrupts_ignored() -> Iterator[None]:
 
 @contextmanager
 def interrupts_deferred() -> Iterator[None]:
-    """An interrupt waits for the end of the block: nothing is made without being recorded."""
+    """An interrupt waits for the end of the block: nothing is made without being recorded.
+
+    It comes then also where the block fails, and does what it would have done before. Threads other
+    than the main one are never interrupted.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     noted: list[int] = []
     note = {
-        s: lambda number, _frame: noted.append(number)
-        for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        number: lambda number, _frame: noted.append(number)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        # Programs that are started in the block inherit that a signal is ignored.
+        if signal.getsignal(number) is not signal.SIG_IGN
     }
-    with _handlers(note):
-        yield
-    if signal.SIGINT in noted:
-        raise KeyboardInterrupt
-    if noted:
-        raise Terminated(noted[0])
+    try:
+        with _handlers(note):
+            yield
+    finally:
+        for number in noted:
+            signal.raise_signal(number)
 
 
 _Handler = Callable[[int, object], None] | signal.Handlers

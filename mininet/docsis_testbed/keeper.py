@@ -24,7 +24,6 @@ import select
 import signal
 import socket
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -54,7 +53,7 @@ _DEATH_SECONDS: Final = 10.0
 """How long the kernel may take to end a namespace. It waits for parents outside to notice."""
 
 _MOST_CLIENTS: Final = 16
-_POLL_SECONDS: Final = 0.002
+_POLL_MILLISECONDS: Final = 2
 
 
 class _Keeper:
@@ -158,7 +157,7 @@ def _init(folder: Path, keeper: socket.socket) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while message := _receive(keeper):
         if message == CLEAR:
-            _kill_all()
+            _kill_all(keeper)
             _send(keeper, CLEARED)
         elif message.startswith(PROC):
             try:
@@ -172,14 +171,18 @@ def _init(folder: Path, keeper: socket.socket) -> None:
     clear_files(folder)
 
 
-def _kill_all() -> None:
-    """SIGKILL for everything else in the namespace, until nothing is left."""
+def _kill_all(keeper: socket.socket) -> None:
+    """SIGKILL for everything else in the namespace, until nothing or no keeper is left."""
+    closed = select.poll()
+    # Of its next message, nothing is reported: only that its end is closed.
+    closed.register(keeper, 0)
     with suppress(ProcessLookupError):
         while True:
             # In a namespace, -1 is all of its processes but the first.
             os.kill(-1, signal.SIGKILL)
             # Processes that the run started stay until it has waited for them.
-            time.sleep(_POLL_SECONDS)
+            if closed.poll(_POLL_MILLISECONDS):
+                return
 
 
 def _receive(end: socket.socket) -> bytes:

@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from docsis_testbed import keeper
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.interrupts import interrupts_deferred
 from docsis_testbed.namespaces import CLONE_NEWPID, made_with
 
 GRACE_SECONDS: Final = 5.0
@@ -106,18 +107,20 @@ class Lifetime:
             OSError: it cannot be started.
             TestbedError: the run is over.
         """
-        try:
-            process: subprocess.Popen[Any] = made_with(
-                self._namespace, CLONE_NEWPID, lambda: subprocess.Popen(command, **options)
-            )
-        except OSError as error:
-            if self._broken or self._keeper.poll() is not None:
-                raise TestbedError(f"{command[0]} was not started: the run is over") from error
-            raise
-        with self._starting:
-            # Processes that have ended and been waited for would be kept as long as the run lasts.
-            running = [one for one in self._started if one[0].returncode is None]
-            self._started = [*running, (process, end_signal)]
+        # A process that nobody waits for would keep the namespace from ending.
+        with interrupts_deferred():
+            try:
+                process: subprocess.Popen[Any] = made_with(
+                    self._namespace, CLONE_NEWPID, lambda: subprocess.Popen(command, **options)
+                )
+            except OSError as error:
+                if self._broken or self._keeper.poll() is not None:
+                    raise TestbedError(f"{command[0]} was not started: the run is over") from error
+                raise
+            with self._starting:
+                # Those that have ended and been waited for would be kept as long as the run lasts.
+                running = [one for one in self._started if one[0].returncode is None]
+                self._started = [*running, (process, end_signal)]
         return process
 
     def mount_proc(self, pid: int) -> None:

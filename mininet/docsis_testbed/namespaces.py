@@ -10,6 +10,8 @@ import threading
 from collections.abc import Callable
 from typing import Final, TypeVar
 
+from docsis_testbed.interrupts import interrupts_deferred
+
 CLONE_NEWNS: Final = 0x00020000
 CLONE_NEWPID: Final = 0x20000000
 CLONE_NEWNET: Final = 0x40000000
@@ -64,7 +66,10 @@ def made_apart(kind: int, make: Callable[[], T]) -> T:
 
 
 def _made_behind(door: Callable[[], None], make: Callable[[], T]) -> T:
-    """Calls `make` in a thread that has gone through a door before, and returns its result."""
+    """Calls `make` in a thread that has gone through a door before, and returns its result.
+
+    An interrupt waits for the thread's end: its caller's clean-up would miss what it still makes.
+    """
     made: list[T] = []
     failed: list[Exception] = []
 
@@ -77,8 +82,9 @@ def _made_behind(door: Callable[[], None], make: Callable[[], T]) -> T:
             failed.append(error)
 
     thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
+    with interrupts_deferred():
+        thread.start()
+        thread.join()
     if failed:
         raise failed[0]
     return made[0]

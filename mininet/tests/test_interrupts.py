@@ -1,11 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signals reach a run whatever its main thread is doing."""
 
+from __future__ import annotations
+
+import os
 import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
+
+from docsis_testbed.interrupts import interrupts_deferred, raising_when_terminated
 
 SECONDS = 60.0
 """Far more than anything here takes."""
@@ -35,3 +43,43 @@ def test_a_signal_that_does_not_end_the_waiting_is_handled(number: signal.Signal
             assert process.wait(timeout=SECONDS) == 128 + number
         finally:
             process.kill()
+
+
+@contextmanager
+def handled(number: signal.Signals, handler: signal.Handlers) -> Iterator[None]:
+    before = signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
+
+
+def test_an_interrupt_comes_though_what_it_waited_for_fails() -> None:
+    def fail() -> None:
+        with raising_when_terminated(), interrupts_deferred():
+            os.kill(os.getpid(), signal.SIGTERM)
+            raise OSError("the interface is there already")
+
+    with pytest.raises(SystemExit, match="143") as raised:
+        fail()
+    # And the failure is told, too.
+    assert isinstance(raised.value.__context__, OSError)
+
+
+def test_what_is_ignored_stays_ignored_and_what_is_started_inherits_that() -> None:
+    with handled(signal.SIGINT, signal.SIG_IGN), interrupts_deferred():
+        os.kill(os.getpid(), signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+def test_other_threads_need_not_defer_what_never_comes_to_them() -> None:
+    done = []
+
+    def make() -> None:
+        with interrupts_deferred():
+            done.append("made")
+
+    thread = threading.Thread(target=make)
+    thread.start()
+    thread.join()
+    assert done == ["made"]

@@ -17,15 +17,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
 from docsis_control.local_socket import default_folder
-from docsis_testbed import interrupts, real_time_settings, runfiles, runstate
+from docsis_testbed import interrupts, keeper, real_time_settings, runfiles, runstate
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.lifetime import Lifetime
-from docsis_testbed.namespaces import network_namespace
+from docsis_testbed.namespaces import CLONE_NEWPID, made_with, network_namespace
 from docsis_testbed.paths import RUN_STATE
 from docsis_testbed.real_time_settings import Setting, share, turn
 
@@ -450,6 +451,60 @@ def test_interrupted_run_is_cleaned_up_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.root
+def test_a_program_that_is_started_while_an_interrupt_comes_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = []
+
+    class Interrupted(subprocess.Popen[bytes]):
+        """A program in whose start, in a thread of its own, SIGTERM reaches the main thread."""
+
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            os.kill(os.getpid(), signal.SIGTERM)
+            super().__init__(*arguments, **options)
+            started.append(self)
+
+    def run_until_terminated() -> None:
+        with runstate.recorded_run("demo", tmp_path) as run:
+            monkeypatch.setattr(subprocess, "Popen", Interrupted)
+            run.spawn(["sleep", "600"])
+            pytest.fail("the interrupt was lost")
+
+    with pytest.raises(SystemExit, match="143"):
+        run_until_terminated()
+    # It was waited for; the namespace cannot end before.
+    assert [process.returncode for process in started] == [-signal.SIGTERM]
+    assert [path.name for path in tmp_path.iterdir()] == [runfiles.LOCK]
+
+
+@pytest.mark.root
+def test_init_clears_no_longer_than_its_keeper_lives(tmp_path: Path) -> None:
+    """A process that is killed and that nobody waits for stays in the namespace."""
+    with (tmp_path / runfiles.LOCK).open("w") as lock:
+        lifetime = Lifetime(tmp_path, lock.fileno())
+        # Otherwise the keeper's end is told to this process.
+        lifetime._ending = True
+        process = made_with(
+            lifetime._namespace, CLONE_NEWPID, lambda: subprocess.Popen(["sleep", "600"])
+        )
+        try:
+            lifetime._tell(keeper.CLEAR)
+            deadline = time.monotonic() + 30
+            while psutil.Process(process.pid).status() != psutil.STATUS_ZOMBIE:
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            lifetime._keeper.kill()
+            # It does what the keeper can no longer do.
+            while (tmp_path / runfiles.SOCKET).exists():
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+        finally:
+            process.kill()
+            process.wait()
+            lifetime.close()
+
+
+@pytest.mark.root
 def test_process_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
     code = (
         "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
@@ -735,7 +790,7 @@ def test_interrupt_waits_until_what_is_made_is_recorded(
     steps = []
 
     def make() -> None:
-        with interrupts.interrupts_deferred():
+        with interrupts.raising_when_terminated(), interrupts.interrupts_deferred():
             os.kill(os.getpid(), number)
             steps.append("recorded")
         steps.append("not reached")
