@@ -3,7 +3,7 @@
 //! in whatever thread it happens. Half a switch would be worse than none. The only exception is the
 //! examination of a client's program, before any of it is kept: a panic there refuses the program.
 
-use crate::{logging, output_file};
+use crate::{last_words, logging, output_file};
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::Write;
 use std::panic::PanicHookInfo;
@@ -20,7 +20,6 @@ pub fn install() {
     std::panic::set_hook(Box::new(|panic| {
         let contained = grpc_services::panic_is_contained();
         let text = report(panic, contained);
-        let _ = std::io::stderr().write_all(text.as_bytes());
         if !contained {
             // What led to it comes before it in the log.
             logging::finish();
@@ -30,6 +29,9 @@ pub fn install() {
         {
             let _ = file.write_all(text.as_bytes());
         }
+        last_words::say(move || {
+            let _ = std::io::stderr().write_all(text.as_bytes());
+        });
         if contained {
             return;
         }

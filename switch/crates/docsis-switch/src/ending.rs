@@ -3,6 +3,7 @@
 //! waits for them until the process has ended, because the main thread may come to wait for
 //! something that never happens: a pipe that nobody reads, or a disk that hangs.
 
+use crate::last_words;
 use crate::logging;
 use crate::privileges;
 use crate::wait::{PollSet, Signals};
@@ -11,14 +12,7 @@ use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Builder;
-use std::time::{Duration, Instant};
 use tracing::error;
-
-/// How long a second signal lets the process say so. Standard error may be a pipe that nobody
-/// reads, too.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// How often the thread that says so is looked at.
-const LOOK: Duration = Duration::from_millis(2);
 
 /// Whether a signal has asked for the end.
 #[derive(Debug)]
@@ -67,13 +61,9 @@ fn next(signals: &Signals) -> i32 {
 
 /// Ends the process, and says so where that can be said.
 fn at_once(signal: i32) -> ! {
-    let says = Builder::new().name("last-words".into()).spawn(|| {
+    last_words::say(|| {
         error!("a second signal: ending at once, without what is queued or not yet written");
         logging::finish();
     });
-    let end = Instant::now() + PATIENCE;
-    while says.as_ref().is_ok_and(|says| !says.is_finished()) && Instant::now() < end {
-        std::thread::park_timeout(LOOK);
-    }
     std::process::exit(128 + signal);
 }

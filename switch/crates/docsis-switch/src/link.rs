@@ -4,6 +4,7 @@
 use crate::control::{Command, Control};
 use crate::interface::Interface;
 use crate::ports::{self, Opening};
+use std::fmt::Display;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use tracing::{info, warn};
@@ -22,6 +23,8 @@ struct Watched {
     up: bool,
     /// The interface that the port's socket is bound to.
     bound: i32,
+    /// Whether an interface that came back could not be opened, which may be so for a while only.
+    closed: bool,
 }
 
 /// Tells the devices' threads how their interfaces are.
@@ -92,17 +95,19 @@ impl LinkMonitor {
             exists: true,
             up: true,
             bound: index.unwrap_or(-1),
+            closed: false,
         });
     }
 
     /// Looks at every interface after [`Self::as_raw_fd`] became readable, and
-    /// once at the start.
-    pub fn check(&mut self) {
+    /// once at the start. True where one could not be opened: look again in a while.
+    pub fn check(&mut self) -> bool {
         self.discard();
         let fd = self.netlink.as_raw_fd();
         for watched in &mut self.watched {
             watched.check(fd, self.how);
         }
+        self.watched.iter().any(|watched| watched.closed)
     }
 
     /// Reads and drops all messages. They only tell that something has changed; what has changed is
@@ -135,8 +140,17 @@ impl AsRawFd for LinkMonitor {
 
 impl Watched {
     fn check(&mut self, fd: RawFd, how: Opening) {
-        let found = Interface::find(&self.name).ok();
-        let up = found
+        let was_closed = std::mem::take(&mut self.closed);
+        let found = match Interface::find(&self.name) {
+            Ok(interface) => Some(interface),
+            Err(error) if error.raw_os_error() == Some(libc::ENODEV) => None,
+            Err(error) => {
+                // Nothing is known of it, so its port stays as it is.
+                self.cannot_reach(&error, was_closed);
+                return;
+            }
+        };
+        let running = found
             .as_ref()
             .is_some_and(|interface| interface.is_running(fd).unwrap_or(false));
         let vanished = self.exists && found.is_none();
@@ -148,19 +162,18 @@ impl Watched {
             );
         }
         let mut link = None;
-        if let Some(interface) = found.filter(|interface| up && interface.index != self.bound) {
+        if let Some(interface) = found.filter(|interface| running && interface.index != self.bound)
+        {
             // The interface is opened as at the start, with the same warnings.
             match ports::open(&self.name, how) {
                 Ok(opened) => {
                     self.bound = interface.index;
                     link = Some(opened);
                 }
-                Err(error) => {
-                    warn!("{}: {error}", self.place());
-                    return;
-                }
+                Err(error) => self.cannot_reach(&error, was_closed),
             }
         }
+        let up = running && !self.closed;
         let port = self.port;
         if up && (!self.up || link.is_some()) {
             self.up = true;
@@ -168,10 +181,18 @@ impl Watched {
             self.control.send(Command::LinkUp { port, link });
         } else if !up && self.up {
             self.up = false;
-            if !vanished {
+            if !vanished && !self.closed {
                 warn!("{}: the interface is down", self.place());
             }
             self.control.send(Command::LinkDown { port });
+        }
+    }
+
+    /// The interface is there and cannot be reached, which may be so for a while only; said once.
+    fn cannot_reach(&mut self, why: &dyn Display, was_closed: bool) {
+        self.closed = true;
+        if !was_closed {
+            warn!("{}: {why}; it is tried again", self.place());
         }
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Logs events that are not packets, from a level on. A thread of its own writes the log
-//! file, because the threads that forward log, too, and must not wait for a disk.
+//! Logs events that are not packets, from a level on. A thread of its own writes the log, because
+//! the threads that forward log, too, and must wait neither for a disk nor for somebody who reads
+//! standard error.
 
 use crate::cli::LogLevel;
 use crate::output_file;
@@ -42,19 +43,20 @@ fn level_filter(level: LogLevel) -> LevelFilter {
     }
 }
 
-/// How long the end of the process waits for the log file at most.
+/// How long the end of the process waits for the log at most.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The thread that writes the log file.
-static FILE: Mutex<Option<Spools>> = Mutex::new(None);
+/// The thread that writes the log.
+static WRITER: Mutex<Option<Spools>> = Mutex::new(None);
 
-/// Waits until everything that was logged is in the log file, though not for a disk that hangs.
-/// Events after that are lost. Whoever ends the process calls this, in whatever state that is.
+/// Waits until everything that was logged is written, though not for a disk that hangs or a pipe that
+/// nobody reads. Events after that are lost. Whoever ends the process calls this, in whatever state
+/// that is.
 pub fn finish() {
     // The thread that panics may hold the lock.
-    let file = FILE.try_lock().ok().and_then(|mut file| file.take());
-    if let Some(file) = file {
-        file.close_within(PATIENCE);
+    let writer = WRITER.try_lock().ok().and_then(|mut writer| writer.take());
+    if let Some(writer) = writer {
+        writer.close_within(PATIENCE);
     }
 }
 
@@ -93,7 +95,7 @@ impl Log {
 /// and with `console` or a file normal events, too.
 ///
 /// # Errors
-/// One sentence: the file cannot be written.
+/// One sentence: the file cannot be written, or there is no thread for the log.
 pub fn start(file: Option<&Path>, level: Option<LogLevel>, console: bool) -> Result<Log, String> {
     let default = if console || file.is_some() {
         LogLevel::Info
@@ -101,23 +103,23 @@ pub fn start(file: Option<&Path>, level: Option<LogLevel>, console: bool) -> Res
         LogLevel::Warn
     };
     let level = level.unwrap_or(default);
-    match file {
-        None => Ok(start_on(std::io::stderr, level)),
+    let mut spools = Spools::for_the_log();
+    let spool = match file {
+        None => spools.start("the log on standard error".into(), std::io::stderr())?,
         Some(path) => {
             let name = format!("log file {}", path.display());
             // To append, because a defect's report is appended, too.
             let file = output_file::create(path)
                 .and_then(|_| output_file::append(path))
                 .map_err(|error| format!("{name} cannot be written: {error}"))?;
-            let mut spools = Spools::for_the_log();
-            let spool = spools.start(name, file)?;
-            let log = start_on(Arc::new(spool), level);
-            if let Ok(mut file) = FILE.lock() {
-                *file = Some(spools);
-            }
-            Ok(log)
+            spools.start(name, file)?
         }
+    };
+    let log = start_on(Arc::new(spool), level);
+    if let Ok(mut writer) = WRITER.lock() {
+        *writer = Some(spools);
     }
+    Ok(log)
 }
 
 fn start_on<W>(writer: W, level: LogLevel) -> Log
@@ -128,7 +130,7 @@ where
     let layer = fmt::layer()
         .with_writer(writer)
         .with_target(false)
-        // Of lines that find no room the file's thread tells at the end; to complain about each
+        // Of lines that find no room the writing thread tells at the end; to complain about each
         // would take whoever forwards longer than the line.
         .log_internal_errors(false)
         .with_ansi(false);

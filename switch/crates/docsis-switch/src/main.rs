@@ -19,6 +19,7 @@ mod device_thread;
 mod ending;
 mod forward;
 mod interface;
+mod last_words;
 mod link;
 mod linux;
 mod lock;
@@ -81,6 +82,7 @@ fn main() -> ExitCode {
         }
         None => switch::run(&cli.switch, &target),
     };
+    logging::finish();
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(sentence) => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The gRPC server in threads of its own.
 
-use crate::{privileges, scheduling};
+use crate::{last_words, logging, privileges, scheduling};
 use grpc_services::{ServedDevice, Server, ServerAddress, ServerOptions};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
@@ -68,8 +68,10 @@ impl GrpcServer {
             if let Err(error) = server.serve(ended).await {
                 // Nobody could control the switch any more, nor see that.
                 error!("{error}");
-                eprintln!("docsis-switch: {error}; the switch has ended");
-                crate::logging::finish();
+                last_words::say(move || {
+                    logging::finish();
+                    eprintln!("docsis-switch: {error}; the switch has ended");
+                });
                 std::process::exit(1);
             }
         });

@@ -274,8 +274,8 @@ fn write(name: &str, mut out: impl Write, state: &Lock<State>, tell: Tell) {
         Ok(()) if refused > 0 => (
             Level::WARN,
             format!(
-                "{name} has {written} bytes and lacks {refused} parts: the disk did not keep up; \
-                 the switch went on"
+                "{name} has {written} bytes and lacks {refused} parts, which came faster than they \
+                 could be written; the switch went on"
             ),
         ),
         Ok(()) => (Level::INFO, format!("{name} has {written} bytes")),

@@ -32,6 +32,8 @@ use v1model::{LoadOptions, Program};
 
 /// How soon to look again whether a thread that said so has ended, ns.
 const LOOK_AGAIN: u64 = 5_000_000;
+/// How soon to try again to open an interface that came back, ns.
+const OPEN_AGAIN: u64 = 1_000_000_000;
 
 /// A file of the command line: its bytes.
 ///
@@ -127,9 +129,7 @@ pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
     if let Some(path) = &args.log_file {
         defect::also_in(path.clone());
     }
-    let result = run_logging(args, target, signals, log);
-    logging::finish();
-    result
+    run_logging(args, target, signals, log)
 }
 
 /// As [`run`], with the log begun.
@@ -384,9 +384,13 @@ fn supervise(
 ) {
     let mut poll = PollSet::of([ended.as_raw_fd(), links.as_raw_fd()]);
     let mut told = false;
-    links.check();
+    let mut closed = links.check();
     while !threads.iter().all(JoinHandle::is_finished) {
-        poll.wait(told.then_some(LOOK_AGAIN));
+        poll.wait(if told {
+            Some(LOOK_AGAIN)
+        } else {
+            closed.then_some(OPEN_AGAIN)
+        });
         if poll.is_ready(0) {
             ended.reset();
         }
@@ -399,8 +403,8 @@ fn supervise(
                 });
             }
         }
-        if poll.is_ready(1) {
-            links.check();
+        if poll.is_ready(1) || (closed && !told) {
+            closed = links.check();
         }
     }
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Limits of configurations, and the default values.
 
-/// What a frame counts for at least in a delay line's limit, bytes: one that is shorter takes as
-/// much memory. No frame on a wire is as short. (In queues frames are at least 64 bytes long.)
+/// What a frame counts for at least in a delay line's limit, bytes, so that a line of the shortest
+/// frames has a bound, too: its place takes memory whatever its length. No frame on a wire is as short.
+/// (In queues frames are at least 64 bytes long.)
 pub(crate) const LEAST_FRAME: u64 = 32;
 
 /// The longest frame that a device receives as a whole, or makes, bytes.

@@ -5,6 +5,7 @@
 use crate::common::{Folder, Host, PROGRAM, Switch, WIRE, frame, ip, link, until, with_links};
 use grpc_services::proto::docsis::tm::v1 as tm;
 use grpc_services::proto::docsis::tm::v1::traffic_manager_client::TrafficManagerClient;
+use std::os::fd::AsRawFd;
 use std::process::Command;
 
 #[test]
@@ -210,6 +211,53 @@ fn a_port_goes_down_vanishes_and_comes_back() {
 }
 
 /// Sets the pace of port 2 in packets/s.
+/// Sets how many files a switch may have open, and returns how many it might before.
+fn files(switch: &Switch, most: libc::rlim_t) -> libc::rlim_t {
+    let mut before = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    let pid = switch.child.id() as libc::pid_t;
+    let set = |new: *const libc::rlimit, old: *mut libc::rlimit| {
+        // SAFETY: each is null or lives through the call.
+        assert_eq!(
+            unsafe { libc::prlimit(pid, libc::RLIMIT_NOFILE, new, old) },
+            0
+        );
+    };
+    set(std::ptr::null(), &raw mut before);
+    let after = libc::rlimit {
+        rlim_cur: most,
+        ..before
+    };
+    set(&raw const after, std::ptr::null_mut());
+    before.rlim_cur
+}
+
+#[test]
+fn a_port_whose_interface_cannot_be_opened_is_down_until_it_can() {
+    with_links(|| {
+        let folder = Folder::new("reopened");
+        let log = folder.file("log");
+        let log_file = log.to_str().unwrap();
+        let ports = [WIRE, "-i", "1@s1", "-i", "2@s2", "--offloads-off"];
+        let switch = Switch::start(&[&ports[..], &["--log-file", log_file]].concat());
+        let most = files(&switch, 0);
+        ip("link del s2");
+        link("s2", "h2");
+        until("that it says so", || {
+            let logged = std::fs::read_to_string(&log).unwrap();
+            logged.contains("(s2)") && logged.contains("it is tried again")
+        });
+        files(&switch, most);
+        until("the link", || switch.port(2)["up"] == true);
+        let (h1, h2) = (Host::open("h1"), Host::open("h2"));
+        assert!(h1.send(&frame(0, 1)));
+        assert_eq!(h2.receive(5000), Some(frame(0, 1)));
+        switch.stop();
+    });
+}
+
 fn pace(address: &str, rate: u64) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -351,6 +399,34 @@ fn a_second_signal_ends_it_although_nobody_reads_its_trace() {
         // Its last words have a time limit, and may be missing on a machine that stalls.
         assert_eq!(status.unwrap().code(), Some(128 + libc::SIGTERM));
     });
+}
+
+/// As in a terminal that Ctrl-S has stopped.
+#[test]
+fn it_answers_and_ends_although_nobody_reads_its_log() {
+    let mut switch = Switch::start(&["--no-p4", "-L", "trace"]);
+    let logged = |switch: &Switch| {
+        let mut bytes: libc::c_int = 0;
+        let pipe = switch.child.stderr.as_ref().unwrap().as_raw_fd();
+        // SAFETY: FIONREAD writes one integer, and the pipe is open.
+        assert_eq!(unsafe { libc::ioctl(pipe, libc::FIONREAD, &mut bytes) }, 0);
+        bytes
+    };
+    until("a pipe that is full", || {
+        switch.ctl(&["counters"]);
+        // The last page may have some room.
+        logged(&switch) > 60_000
+    });
+    for _ in 0..3 {
+        switch.ctl(&["counters"]);
+    }
+    switch.signal(libc::SIGTERM);
+    let mut status = None;
+    until("its end", || {
+        status = switch.child.try_wait().unwrap();
+        status.is_some()
+    });
+    assert!(status.unwrap().success());
 }
 
 #[test]

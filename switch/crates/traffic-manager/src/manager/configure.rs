@@ -196,6 +196,7 @@ impl<T> TrafficManager<T> {
                     queue.rearranged(now);
                 }
                 queue.turn = Default::default();
+                queue.waited = false;
             }
         }
     }

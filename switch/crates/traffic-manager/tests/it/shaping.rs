@@ -694,3 +694,25 @@ fn frames_that_had_to_wait_for_tokens_are_counted() {
     assert_eq!(depart(&mut tm, now), Some((1, 1_000)));
     assert_eq!(delayed(&tm, now).frames, 2);
 }
+
+/// What a new pipeline takes out of a queue leaves no wait behind.
+#[test]
+fn a_frame_behind_a_flush_has_not_waited() {
+    let flow = ServiceFlowConfig {
+        queue: id(1),
+        max_sustained_rate: 8_000_000,
+        max_burst: 2_000,
+        ..Default::default()
+    };
+    let mut tm = manager(vec![], vec![flow]);
+    for _ in 0..4 {
+        assert!(enqueue(&mut tm, 0, 1, 1_000));
+    }
+    while depart(&mut tm, 0).is_some() {}
+    tm.flush(0, &mut |_| {});
+    // The bucket is full again.
+    let now = 2_000_000;
+    assert!(enqueue(&mut tm, now, 1, 1_000));
+    assert_eq!(depart(&mut tm, now), Some((1, 1_000)));
+    assert_eq!(tm.service_flows(now)[0].delayed.frames, 0);
+}
