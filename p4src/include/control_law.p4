@@ -5,8 +5,9 @@
 //
 // A service flow's queue manager says which law runs. DOCSIS-PIE and PIE use the
 // first three registers, by the names of their RFCs. Adaptive RED has its maxp in
-// drop_prob. Before a service flow gets another law, the controller writes 0 to
-// all three, so that no law reads another one's probability.
+// drop_prob, and 002's PIE has its probability there, and in control_state how often it
+// was reset. Before a service flow gets another law, the controller writes 0 to the
+// first three, so that no law reads another one's probability.
 
 // Owner: the controller. Probabilities in Q4.28.
 register<prob_t>(SERVICE_FLOWS) aqm_drop_prob;
@@ -25,8 +26,8 @@ control FailSafe(in delay_us_t timeout, in time_us_t now, out bool controller_si
         time_us_t heartbeat;
         controller_heartbeat.read(heartbeat, 0);
         // Modulo 2^48 one of the two is the distance. A heartbeat ahead of this clock, by
-        // rounding or by an estimate of the clock, is as fresh as one that is as old: what
-        // is further ahead says nothing about a controller that lives.
+        // rounding or by an estimate of the clock, is as fresh as one that is as old. One
+        // that is further ahead does not show that the controller is alive.
         controller_silent = heartbeat == 0
             || (now - heartbeat > (time_us_t)timeout && heartbeat - now > (time_us_t)timeout);
     }

@@ -42,6 +42,11 @@ control ControllerRequest(inout headers_t hdr, inout metadata_t meta,
             aqm_qdelay_old.write(sf, 0);
             aqm_burst_allowance.write(sf, 0);
             aqm_control_state.write(sf, 0);
+            // A law may read these before the first frame has started them afresh.
+            pie_avg_dq_time.write(sf, 0);
+            red_avg.write(sf, 0);
+            pie_002_enqueued.write(sf, 0);
+            pie_002_dequeued.write(sf, 0);
             msr_tokens.write(sf, hdr.packet_out.msr_tokens);
             msr_updated.write(sf, standard_metadata.ingress_global_timestamp);
         }

@@ -22,7 +22,7 @@ counter(SERVICE_FLOWS, CounterType.packets_and_bytes) sf_drop_buffer_full;
 counter(SERVICE_FLOWS, CounterType.packets_and_bytes) sf_drop_aqm;
 // Longer than the service flow may ever send.
 counter(SERVICE_FLOWS, CounterType.packets_and_bytes) sf_drop_policed;
-// No classifier matched, or the service flow is not provisioned.
+// The modem has no primary service flow, or the service flow is not provisioned.
 counter(SERVICE_FLOWS, CounterType.packets_and_bytes) sf_drop_no_classifier;
 // Truncated, or with an impossible header.
 counter(SERVICE_FLOWS, CounterType.packets_and_bytes) sf_drop_malformed;

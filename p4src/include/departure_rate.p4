@@ -24,6 +24,7 @@ const bit<8>  DQ_WEIGHT_LOG2 = 2;
 const bit<8>  DQ_TIME_FRACTION = 8;
 // Four minutes for 16 KB; no service is slower.
 const time_us_t LONGEST_DQ_TIME = (1 << 28) - 1;
+const bytes_t MOST_PREDICTED = (1 << 28) - 1;
 
 // `arrival`: when the frame came to the switch. Where sub-queues take turns, frames of the
 // generation before still leave among those of this one. They are departures like any
@@ -91,8 +92,12 @@ control PredictedDelay(in metadata_t meta, in bytes_t backlog, out bit<32> delay
         if (generation != meta.generation) {
             avg_dq_time = 0;
         }
-        // A backlog is below 2^28 bytes, so the product is below 2^64.
-        bit<64> predicted = ((bit<64>)backlog * (bit<64>)avg_dq_time)
+        // More than 2^28 bytes count as so many, so that the product stays within 64 bits.
+        bytes_t counted = backlog;
+        if (counted > MOST_PREDICTED) {
+            counted = MOST_PREDICTED;
+        }
+        bit<64> predicted = ((bit<64>)counted * (bit<64>)avg_dq_time)
             >> (DQ_THRESHOLD_LOG2 + DQ_TIME_FRACTION);
         delay = 0xffffffff;
         if (predicted < 0xffffffff) {

@@ -16,7 +16,6 @@ control FrameEgress(inout headers_t hdr, inout metadata_t meta,
 
     apply {
         if (standard_metadata.egress_port == CPU_PORT) {
-            hdr.packet_out.setInvalid();
             exit;
         }
 
@@ -63,6 +62,9 @@ control FrameEgress(inout headers_t hdr, inout metadata_t meta,
                 bytes_t enqueued;
                 sf_enqueued_bytes.read(enqueued, (bit<32>)meta.service_flow);
                 backlog = enqueued - dequeued;
+                if (backlog[31:31] == 1) {
+                    backlog = 0;
+                }
                 // DOCSIS-PIE drops at the tail alone.
                 if (meta.queue_manager != DOCSIS_PIE) {
                     bytes_t own_depth = backlog;
@@ -70,6 +72,9 @@ control FrameEgress(inout headers_t hdr, inout metadata_t meta,
                         bytes_t own_enqueued;
                         queue_enqueued_bytes.read(own_enqueued, sub_queue);
                         own_depth = own_enqueued - own_dequeued;
+                        if (own_depth[31:31] == 1) {
+                            own_depth = 0;
+                        }
                     }
                     bool drop_head;
                     drop_at_head.apply(meta, length, backlog, own_depth,

@@ -16,6 +16,7 @@ control FrameIngress(inout headers_t hdr, inout metadata_t meta,
     FlowQueue() flow_queue;
     DropAtTail() drop_at_tail;
     Standstill() standstill;
+    Enqueued() count_enqueued;
 
     action drop() {
         mark_to_drop(standard_metadata);
@@ -82,6 +83,12 @@ control FrameIngress(inout headers_t hdr, inout metadata_t meta,
         sf_enqueued_bytes.read(enqueued, (bit<32>)meta.service_flow);
         sf_dequeued_bytes.read(dequeued, (bit<32>)meta.service_flow);
         bytes_t backlog = enqueued - dequeued;
+        if (backlog[31:31] == 1) {
+            // More has left than came: nothing is queued.
+            sf_resynchronized.count((bit<32>)meta.service_flow);
+            enqueued = dequeued;
+            backlog = 0;
+        }
 
         bytes_t own_depth = backlog;
         bit<2> dropped = NOT_DROPPED;
@@ -96,6 +103,10 @@ control FrameIngress(inout headers_t hdr, inout metadata_t meta,
                 queue_enqueued_bytes.read(own_enqueued, (bit<32>)meta.queue - SERVICE_FLOWS);
                 queue_dequeued_bytes.read(own_dequeued, (bit<32>)meta.queue - SERVICE_FLOWS);
                 own_depth = own_enqueued - own_dequeued;
+                if (own_depth[31:31] == 1) {
+                    own_enqueued = own_dequeued;
+                    own_depth = 0;
+                }
                 meta.enqueued = own_enqueued + length;
                 if (own_depth + length > own_limit) {
                     dropped = DROPPED_FULL;
@@ -126,8 +137,8 @@ control FrameIngress(inout headers_t hdr, inout metadata_t meta,
             bool vanished;
             standstill.apply(meta, enqueued, dequeued,
                              standard_metadata.ingress_global_timestamp, probe, vanished);
-            if (vanished || backlog[31:31] == 1) {
-                // Nothing is queued; or more has left than came, which is nothing, too.
+            if (vanished) {
+                // Nothing is queued, whatever the books say.
                 sf_resynchronized.count((bit<32>)meta.service_flow);
                 enqueued = dequeued;
             } else if (!probe) {
@@ -149,6 +160,7 @@ control FrameIngress(inout headers_t hdr, inout metadata_t meta,
             }
         }
 
+        count_enqueued.apply(meta);
         if (meta.flow_queuing == 1) {
             sf_enqueued_bytes.write((bit<32>)meta.service_flow, enqueued + length);
             queue_enqueued_bytes.write((bit<32>)meta.queue - SERVICE_FLOWS, meta.enqueued);

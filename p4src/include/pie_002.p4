@@ -23,7 +23,7 @@
 register<bit<32>>(SERVICE_FLOWS) pie_002_arrivals;
 // Owner: ingress. Frames handed to the traffic manager while this managed them.
 register<bit<32>>(SERVICE_FLOWS) pie_002_enqueued;
-// Owner: egress. Those of them that left.
+// Owner: egress. Those of them that left, or that were taken out of the queue.
 register<bit<32>>(SERVICE_FLOWS) pie_002_dequeued;
 // Owner: egress. 002's dq_count, which starts at -1, and 1.
 register<bit<32>>(SERVICE_FLOWS) pie_002_dq_count;
@@ -60,11 +60,22 @@ control Pie002Arrival(in service_flow_t service_flow, in bytes_t backlog,
                 drop = (prob_t)u < drop_prob;
             }
         }
-        if (!drop) {
-            bit<32> enqueued;
-            pie_002_enqueued.read(enqueued, (bit<32>)service_flow);
-            pie_002_enqueued.write((bit<32>)service_flow, enqueued + 1);
-        }
+    }
+}
+
+control Pie002Enqueued(in service_flow_t service_flow) {
+    apply {
+        bit<32> enqueued;
+        pie_002_enqueued.read(enqueued, (bit<32>)service_flow);
+        pie_002_enqueued.write((bit<32>)service_flow, enqueued + 1);
+    }
+}
+
+control Pie002TakenOut(in service_flow_t service_flow) {
+    apply {
+        bit<32> dequeued;
+        pie_002_dequeued.read(dequeued, (bit<32>)service_flow);
+        pie_002_dequeued.write((bit<32>)service_flow, dequeued + 1);
     }
 }
 

@@ -108,3 +108,27 @@ control DropAtHead(in metadata_t meta, in bytes_t packet_size, in bytes_t backlo
         }
     }
 }
+
+// --- Books of their own
+
+// Ingress, of every frame that goes to the traffic manager, whatever was decided before.
+control Enqueued(in metadata_t meta) {
+    Pie002Enqueued() pie_002;
+
+    apply {
+        if (meta.queue_manager == PIE_002) {
+            pie_002.apply(meta.service_flow);
+        }
+    }
+}
+
+// Egress, of a frame that the traffic manager has taken out of its queue.
+control TakenOut(in metadata_t meta) {
+    Pie002TakenOut() pie_002;
+
+    apply {
+        if (meta.queue_manager == PIE_002) {
+            pie_002.apply(meta.service_flow);
+        }
+    }
+}

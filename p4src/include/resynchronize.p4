@@ -53,10 +53,13 @@ control Order(in metadata_t meta, in time_us_t now, out time_us_t since) {
 
 // Egress, of a frame that the traffic manager has taken out of its queue, wherever it stood.
 control Suppressed(in metadata_t meta, in bytes_t length, in time_us_t now) {
+    TakenOut() taken_out;
+
     apply {
         bytes_t dequeued;
         sf_dequeued_bytes.read(dequeued, (bit<32>)meta.service_flow);
         sf_dequeued_bytes.write((bit<32>)meta.service_flow, dequeued + length);
+        taken_out.apply(meta);
         order_generation.write((bit<32>)meta.service_flow, meta.generation);
         order_since.write((bit<32>)meta.service_flow, now);
     }

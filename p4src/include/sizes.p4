@@ -10,7 +10,7 @@ const bit<32> SUB_QUEUES    = 8192;
 // State of a queue: of a service flow's at the service flow's index, of sub-queues behind those.
 const bit<32> QUEUES        = SERVICE_FLOWS + SUB_QUEUES;
 // What v1model's port numbers leave: 9 bits, of which 0, the CPU's port and the drop port are no
-// interfaces. Each modem but number 0 has one of its own at the least; 0 stands for "none": the RF
+// interfaces. Every modem except number 0 has at least one of its own; 0 stands for "none": the RF
 // port, the CMTS's network ports and what it floods.
 const bit<32> MODEMS        = 512;
 const bit<32> INTERFACES    = 512;

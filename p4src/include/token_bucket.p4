@@ -12,8 +12,8 @@ register<tokens_t>(SERVICE_FLOWS) msr_tokens;
 register<time_us_t>(SERVICE_FLOWS) msr_updated;
 
 const tokens_t TOKENS_PER_BYTE = 8000000;
-// Nine minutes fill any bucket, and 2^29 us at up to 2^34 bit/s stay within 64 bits.
-const time_us_t LONGEST_REFILL = 1 << 29;
+// A bucket of 2^32 bytes holds less than 2^56 of them.
+const tokens_t MORE_THAN_ANY_BUCKET = 1 << 56;
 
 // `spent`: what is left would not send a frame of the largest size.
 control TokenBucket(in metadata_t meta, in bytes_t packet_size, in time_us_t now, out bool spent) {
@@ -45,11 +45,14 @@ control TokenBucket(in metadata_t meta, in bytes_t packet_size, in time_us_t now
             msr_tokens.read(tokens, (bit<32>)meta.service_flow);
             msr_updated.read(updated, (bit<32>)meta.service_flow);
 
+            // In two steps of 24 bits of time, so that the products stay within 64 bits.
             time_us_t dt = now - updated;
-            if (dt > LONGEST_REFILL) {
-                dt = LONGEST_REFILL;
+            tokens_t steps = (tokens_t)dt[47:24] * (tokens_t)rate;
+            if (steps >= MORE_THAN_ANY_BUCKET >> 24) {
+                tokens = MORE_THAN_ANY_BUCKET;
+            } else {
+                tokens = tokens + (steps << 24) + (tokens_t)dt[23:0] * (tokens_t)rate;
             }
-            tokens = tokens + (tokens_t)dt * (tokens_t)rate;
             tokens_t depth = (tokens_t)burst * TOKENS_PER_BYTE;
             if (tokens > depth) {
                 tokens = depth;

@@ -30,6 +30,10 @@ REGISTERS = {
     "red_avg": "red_avg",
     "granted_bytes": "sf_granted_bytes",
     "acked_req_bytes": "sf_acked_req_bytes",
+    "arrivals": "pie_002_arrivals",
+    "enqueued_packets": "pie_002_enqueued",
+    "dequeued_packets": "pie_002_dequeued",
+    "departure_rate": "pie_002_departure_rate",
 }
 REFUSED: Final = 255
 """controller_op_t of an answer to what does not exist."""
@@ -161,6 +165,10 @@ class Registers(aqm_test.AqmTest):
         for name, value in asdict(LARGEST).items():
             self.client.set_register(REGISTERS[name], self.cell(name, index), value)
             self.assertEqual(getattr(self.client.state(index), name), value, name)
+        self.assert_same(index)
+        # No field is another one's register: each has a value of its own.
+        for number, (name, register) in enumerate(REGISTERS.items(), start=1):
+            self.client.set_register(register, self.cell(name, index), number)
         self.assert_same(index)
 
     def cell(self, field: str, index: int) -> int:

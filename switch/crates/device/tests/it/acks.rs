@@ -3,7 +3,7 @@
 //! it in its registers, and that queue managers do not take it for departures.
 
 use crate::common::modem::{
-    CODEL, CPE, DOCSIS_PIE, DROP_TAIL, FLOW, Flow, MAX_PACKET, Modem, RF, SERVER, START,
+    CODEL, CPE, DOCSIS_PIE, DROP_TAIL, FLOW, Flow, MAX_PACKET, Modem, PIE_002, RF, SERVER, START,
 };
 use device::{AckSuppression, Configuration, DropPlace, QueueId, ServiceFlowConfig};
 use proptest::prelude::*;
@@ -68,7 +68,7 @@ proptest! {
     fn the_pipeline_hears_of_each(
         arrivals in prop::collection::vec((0u16..3, 0u32..3, 0u8..5, 0u64..3 * MS), 1..200),
         is_safe in any::<bool>(),
-        manager in prop::sample::select(&[DROP_TAIL, DOCSIS_PIE][..]),
+        manager in prop::sample::select(&[DROP_TAIL, DOCSIS_PIE, PIE_002][..]),
         granted in any::<bool>(),
     ) {
         let rule = if is_safe { AckSuppression::Safe } else { AckSuppression::Always };
@@ -96,6 +96,10 @@ proptest! {
             prop_assert_eq!(u64::from(modem.backlog()), queue.queued.bytes);
             let sent = if granted { taken } else { modem.out.sent.len() as u64 };
             prop_assert_eq!(queue.dequeued.frames, sent);
+            if manager == PIE_002 {
+                let packets = modem.state("pie_002_enqueued") - modem.state("pie_002_dequeued");
+                prop_assert_eq!(packets, queue.queued.frames);
+            }
             let frames = sent + queue.suppressed.frames + queue.queued.frames;
             prop_assert_eq!(frames, received as u64 + 1);
             prop_assert_eq!(modem.device.drops().at(DropPlace::Suppressed), queue.suppressed.frames);

@@ -29,4 +29,5 @@ mod resynchronize;
 mod sub_queues;
 mod switching;
 mod time;
+mod token_bucket;
 mod trace;

@@ -4,7 +4,7 @@
 
 use crate::common::modem::{
     ADAPTIVE_RED, CODEL, DOCSIS_PIE, DROP_TAIL, Flow, Frame, MAX_PACKET, MULTIPLIER, Modem, ONE,
-    PIE, SHORTEST, START, number,
+    PIE, PIE_002, SHORTEST, START, number,
 };
 use proptest::prelude::*;
 
@@ -377,13 +377,68 @@ fn without_order_nothing_is_believed() {
 }
 
 /// More left than came, as after a change of sub-queues that took longer than four seconds:
-/// that is no full buffer.
+/// that is no full buffer, and no queue of 4 GB to whatever manages it.
 #[test]
 fn a_negative_backlog_is_an_empty_queue() {
-    let mut modem = Modem::new(&Flow::default());
-    assert!(modem.passes(START, frame(1, 0, 1_000)));
-    modem.set_state("sf_dequeued_bytes", 1_000 + 9_000);
-    assert!(modem.passes(SETTLED, frame(1, 0, 1_000)));
-    assert_eq!(modem.backlog(), 0);
-    assert_eq!(modem.count("sf_resynchronized"), 1);
+    for (manager, too_many) in [(DROP_TAIL, 9_000), (DROP_TAIL, 64), (ADAPTIVE_RED, 64)] {
+        let flow = Flow {
+            manager,
+            ..Flow::default()
+        };
+        let mut modem = Modem::new(&flow);
+        let red = [
+            ("min_threshold", 1_000),
+            ("max_threshold", 3_000),
+            ("weight", 0xffff),
+            ("threshold_reciprocal", (1 << 32) / 2_000),
+        ];
+        modem.parameters("adaptive_red.parameters", "set_red", &red);
+        assert!(modem.passes(START, frame(1, 0, 1_000)));
+        modem.set_state("sf_dequeued_bytes", 1_000 + too_many);
+        modem.block(SETTLED);
+        for n in 1..=2 {
+            modem.receive(SETTLED, frame(1, n, 1_000));
+            assert_eq!(modem.backlog(), n * 1_000, "manager {manager}");
+        }
+        modem.release(SETTLED);
+        assert_eq!(modem.backlog(), 0);
+        assert_eq!(modem.count("sf_resynchronized"), 1);
+    }
+}
+
+/// The same of a sub-queue: its first frame starts the count afresh.
+#[test]
+fn a_negative_depth_is_an_empty_sub_queue() {
+    let flow = Flow {
+        flow_queuing: true,
+        sub_queues: QUEUES,
+        ..Flow::default()
+    };
+    let mut modem = Modem::new(&flow);
+    modem.hashed(FIRST, QUEUES);
+    modem.queue_limit = 20_000;
+    let place = frame(1, 0, 1_000).place(QUEUES, MULTIPLIER);
+    modem.set_register("queue_dequeued_bytes", (FIRST + place) as usize, 64);
+    modem.block(SETTLED);
+    modem.receive(SETTLED, frame(1, 0, 1_000));
+    assert_eq!(modem.depth(FIRST + place), 1_000);
+}
+
+/// 002's PIE counts packets: one that is let through although it should be dropped is one, too.
+#[test]
+fn a_frame_that_is_let_through_counts_as_a_packet() {
+    let flow = Flow {
+        manager: PIE_002,
+        ..Flow::default()
+    };
+    let mut modem = Modem::new(&flow);
+    modem.block(SETTLED);
+    modem.set_register("controller_heartbeat", 0, 1);
+    modem.set_state("aqm_drop_prob", ONE);
+    for n in 0..100 {
+        modem.receive(SETTLED + u64::from(n) * SECOND, frame(1, n, 1_000));
+    }
+    let queued = modem.queue(SETTLED + 100 * SECOND).queued.frames;
+    assert!((2..10).contains(&queued), "{queued}");
+    assert_eq!(modem.state("pie_002_enqueued"), queued);
 }
