@@ -24,15 +24,27 @@ def made(number: int, mean_ms: float, arm: str = "one", goodput: float = 10.0) -
     )  # fmt: skip
 
 
-def test_a_share_has_its_ends_and_an_interval_of_the_bootstrap() -> None:
+def test_a_share_has_its_ends_and_an_interval() -> None:
     tests = [made(n, mean) for n, mean in enumerate([15, 30, 14.999, 30.001] * 100)]
     share = figures.share(tests, "mean", BAND)
     assert (share.hits, share.of, share.percent) == (200, 400, 50)
     assert share.interval is not None
-    # The binomial's own error, which the bootstrap of 10,000 draws comes to within a tenth.
+    # The binomial's own error, which Wilson's comes to within a tenth.
     error = 100 * math.sqrt(0.25 / 400)
     assert share.interval.low == pytest.approx(50 - 1.96 * error, abs=0.1 * error + 0.25)
     assert share.interval.high == pytest.approx(50 + 1.96 * error, abs=0.1 * error + 0.25)
+
+
+def test_a_share_of_all_tests_is_none_of_all_subscribers() -> None:
+    """Wilson's interval of n hits of n begins at n / (n + z^2)."""
+    all_within = figures.share([made(n, 20) for n in range(24)], "mean", BAND).interval
+    assert all_within is not None
+    assert all_within.low == pytest.approx(100 * 24 / (24 + 1.96**2), rel=1e-4)
+    assert all_within.high == pytest.approx(100)
+    none_within = figures.share([made(n, 40) for n in range(24)], "mean", BAND).interval
+    assert none_within is not None
+    assert none_within.low == pytest.approx(0)
+    assert none_within.high == pytest.approx(100 - all_within.low)
 
 
 def test_a_test_without_a_value_has_no_part() -> None:

@@ -111,6 +111,8 @@ def test_shipped_populations_can_be_read_fit_their_schema_and_are_written_again(
         (("tests",), 0, "tests", "1"),
         (("limit",), 50_001, "limit", "50000"),
         (("measured",), "999 ms", "measured", "does not fit: it has to be 1 s at least"),
+        (("tiers", 0, "share"), 10**400, "tiers.0.share", "has too many digits"),
+        (("timeout",), "9 ms", "timeout", "must be 10 ms to a minute"),
         (("timeout",), "8 s", "measured", "no shorter than the timeout of 8 s"),
         (("idle",), "20 ms", "idle", "does not fit: it has to be 100 ms at least"),
         (("ramp_up",), "500 ms", "uploads.start_spread", "within the ramp-up of 500 ms"),
@@ -135,6 +137,12 @@ def test_what_cannot_be_is_told_with_its_place(
     assert problem.line > 0
     assert words in problem.message
     assert "\n" not in str(error.value)
+
+
+def test_a_modem_whose_name_names_no_run(write: Write) -> None:
+    path = write((("modems", 1, "name"), "新"), (("arms", 1, "modems", 1, "modem"), "新"))
+    with pytest.raises(ConfigError, match=r"modems.1.name: \"新\" has no letter or"):
+        load(path)
 
 
 def test_a_population_that_adds_up_to_nothing(write: Write) -> None:

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Medians, shares and comparisons of tests, each with its 95% interval over tests. Pure.
 
-Intervals are percentile bootstraps of whole tests. Arms are compared within tests: where a test is
-drawn, all of its arms are, because they are of one subscriber.
+Intervals are percentile bootstraps of whole tests, but those of shares are Wilson's (1927): where
+all tests are within a band, so are those of every resample, which says nothing of other tests. Arms
+are compared within tests: where a test is drawn, all of its arms are, because they are of one
+subscriber.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Final
 
 import numpy as np
@@ -21,12 +24,14 @@ from docsis_experiments.measurement.intervals import (
     Estimate,
     Interval,
     estimate,
-    mean_bootstrap,
     statistic_bootstrap,
 )
 from docsis_experiments.measurement.metric import Limits
 from docsis_experiments.populations.models import Band
 from docsis_experiments.populations.table import ResultOfTest
+
+_NORMAL: Final = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+"""How many standard errors a normal variable is off, two-sided, with CONFIDENCE."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -102,9 +107,17 @@ def share(tests: Iterable[ResultOfTest], name: str, band: Band) -> Share:
     hits = int(np.count_nonzero(within))
     interval = None
     if values.size >= BOOTSTRAP_RUNS:
-        percents = 100 * within.astype(np.float64)
-        interval = mean_bootstrap(percents, CONFIDENCE).within(Limits(0, 100))
+        interval = _wilson(hits, int(values.size))
     return Share(hits, int(values.size), interval)
+
+
+def _wilson(hits: int, of: int) -> Interval:
+    """The shares that so many hits are not too far from, percent."""
+    part, square = hits / of, _NORMAL**2
+    centre = (part + square / (2 * of)) / (1 + square / of)
+    error = math.sqrt(part * (1 - part) / of + square / (4 * of * of))
+    half = _NORMAL * error / (1 + square / of)
+    return Interval(100 * (centre - half), 100 * (centre + half)).within(Limits(0, 100))
 
 
 def ratio(over: Sequence[ResultOfTest], under: Sequence[ResultOfTest], name: str) -> Ratio:

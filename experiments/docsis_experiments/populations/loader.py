@@ -16,9 +16,10 @@ from docsis_control.topology.channel_forms import write_out_channels
 from docsis_control.topology.loader import named_tier
 from docsis_control.topology.models import Topology
 from docsis_control.topology.services import check_services
+from docsis_experiments.experiment.models import Scenario
 from docsis_experiments.populations.drawing import own_ns
 from docsis_experiments.populations.models import Population
-from docsis_experiments.populations.testing import topology_of
+from docsis_experiments.populations.testing import scenario_of, topology_of
 
 RECORDED: Final = "population"
 """Stem of the file in a population's record, which has any name."""
@@ -62,7 +63,7 @@ def _resolve(document: Document, entry: object, at: Location) -> None:
 
 
 def check(population: Population) -> None:
-    """Whether tiers, channel and distances go together.
+    """Whether tiers, channel, distances and modems go together, and make tests.
 
     Raises:
         KeyedError: They do not; the key is the population's.
@@ -87,6 +88,27 @@ def check(population: Population) -> None:
         except KeyedError as error:
             raise KeyedError(f"tiers.{index}.tier", f"{error.key}: {error}") from None
         _check_channel(population, index)
+    for index, modem in enumerate(population.modems):
+        try:
+            scenario_of(population, modem)
+        except ValidationError as error:
+            _, place, sentence = min(explain(Scenario, error), key=lambda one: one[0])
+            raise KeyedError(_key(place, index), sentence) from None
+
+
+def _key(place: Location, modem: int) -> str:
+    """The key of a population by its place in the scenario that a modem is tested with."""
+    match place:
+        case ("runs", 0, "label", *_):
+            return f"modems.{modem}.name"
+        case ("runs", 0, *rest):
+            return ".".join(map(str, ("modems", modem, *rest)))
+        case ("traffic", 0, *rest):
+            return ".".join(map(str, rest))
+        case ("traffic", _, *rest):
+            return ".".join(map(str, ("uploads", *rest)))
+        case _:
+            return ".".join(map(str, place))
 
 
 def _check_channel(population: Population, index: int) -> None:

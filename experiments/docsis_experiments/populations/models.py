@@ -73,7 +73,12 @@ def _some_share(entries: Sequence[Shared]) -> None:
 
 def _number(value: object) -> object:
     """An integer is a number, too."""
-    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if not isinstance(value, int) or isinstance(value, bool):
+        return value
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"has too many digits; a share is 0 to {MOST_SHARE:g}") from None
 
 
 Share = Annotated[float, BeforeValidator(_number)]

@@ -53,7 +53,7 @@ def _of_all(arms: tuple[str, ...], part: int) -> Plot[Populated]:
         alt="Cumulative distributions of the mean and of the maximum round trip of a test, a line "
         f"for each of {', '.join(arms)}.",
         caption=_CAPTION,
-        applies=partial(_there, arms),
+        applies=partial(_there, arms, (None,)),
         draw=partial(_draw_all, arms),
     )
 
@@ -68,13 +68,14 @@ def _by_tier(
         alt=f"Cumulative distributions of the {_WHAT[what].lower()} round trip of a test, a panel "
         f"for each of {', '.join(tiers)}.",
         caption=_CAPTION,
-        applies=partial(_there, arms),
+        applies=partial(_there, arms, tiers),
         draw=partial(_draw_tiers, arms, tiers, what),
     )
 
 
-def _there(arms: tuple[str, ...], populated: Populated) -> bool:
-    return any(populated.values(arm, "mean").size for arm in arms)
+def _there(arms: tuple[str, ...], tiers: tuple[str | None, ...], populated: Populated) -> bool:
+    """Whether one of the lines has a point; None stands for all tiers."""
+    return any(populated.values(arm, "mean", tier).size for arm in arms for tier in tiers)
 
 
 def _draw_all(arms: tuple[str, ...], populated: Populated) -> Figure:
