@@ -227,6 +227,18 @@ def test_the_number_of_active_classifiers() -> None:
     assert from_yaml(text.replace("{classifier_reference: 3,", inactive), FILE)
 
 
+def test_a_classifier_selects_one_flow() -> None:
+    text = HOME.replace("    traffic_priority: 5", "    service_flow_id: 9")
+    both = "    service_flow_reference: {}\n    service_flow_id: 9\n    rule"
+    assert from_yaml(text.replace("    service_flow_reference: 2\n    rule", both.format(2)), FILE)
+    with pytest.raises(ConfigError) as found:
+        from_yaml(text.replace("    service_flow_reference: 2\n    rule", both.format(1)), FILE)
+    assert str(found.value) == (
+        "modem.yaml:6: upstream_classifiers.0.service_flow_id: 9 is the service flow with the "
+        "reference 2, and service_flow_reference says 1; leave one of them out (TLV 22.4)"
+    )
+
+
 def reserving(rate: str, kinds: int = 7) -> ModemConfiguration:
     return from_yaml(
         "upstream_service_flows:\n  - {service_flow_reference: 1, qos_parameter_set_type: "

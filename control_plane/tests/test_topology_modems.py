@@ -197,6 +197,18 @@ def test_many_modems_share_a_channel(write: Write) -> None:
         load_topology(file)
 
 
+def test_what_is_admitted_is_reserved_although_it_is_not_active(write: Write) -> None:
+    old = "qos_parameter_set_type: 7, traffic_priority: 5"
+    for kinds in (1, 3):
+        new = f"qos_parameter_set_type: {kinds}, minimum_reserved_traffic_rate: 3 Mbps"
+        file = write(home=(old, new))
+        if kinds == 1:
+            load_topology(file)
+        else:
+            with pytest.raises(ConfigError, match=r"home3 brings the sum .* to 15 Mbps"):
+                load_topology(file)
+
+
 ERRORS = {
     "count of 0": ("count: 3", "count: 0", 6, "modems.0.count", "1 to 508"),
     "count of text": ("count: 3", "count: x", 6, "modems.0.count", "1 to 508"),

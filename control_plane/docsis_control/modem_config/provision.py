@@ -30,8 +30,9 @@ from docsis_control.modem_config.service_flows import QosParameters, UpstreamSer
 DEFAULT_BURST: Final = 3044
 """Bytes; the Maximum Traffic Burst unless given: two of the largest frames."""
 
-_ACTIVE: Final = 4
-"""Bit of the Quality of Service Parameter Set Type."""
+_ACTIVE: Final = 0b100
+_ADMITTED: Final = 0b010
+"""Bits of the Quality of Service Parameter Set Type."""
 
 _ALL_PORTS: Final = (0, 0xFFFF)
 _WHOLE_MAC: Final = 0xFFFFFFFFFFFF
@@ -139,6 +140,7 @@ def _flow(
         tos_and_mask=overwrite.and_mask if overwrite else 0xFF,
         tos_or_mask=overwrite.or_mask if overwrite else 0,
         active=bool(flow.qos_parameter_set_type & _ACTIVE),
+        admitted=bool(flow.qos_parameter_set_type & (_ACTIVE | _ADMITTED)),
         minimum_buffer=control.minimum_buffer if control else None,
         target_buffer=control.target_buffer if control else None,
         maximum_buffer=control.maximum_buffer if control else None,

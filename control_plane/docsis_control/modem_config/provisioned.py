@@ -39,6 +39,7 @@ class ServiceFlow:
         latency_target: Nanoseconds.
         tos_and_mask, tos_or_mask: New ToS byte: (byte AND first) OR second.
         active: Whether its parameters are active, not only provisioned or admitted.
+        admitted: Whether its parameters are admitted or active, so that what they reserve is kept.
         minimum_buffer, target_buffer, maximum_buffer: Bytes, of Buffer Control; None where it does
             not say. What follows from them is buffer_size.
     """
@@ -62,6 +63,7 @@ class ServiceFlow:
     tos_and_mask: int
     tos_or_mask: int
     active: bool
+    admitted: bool
     minimum_buffer: int | None = None
     target_buffer: int | None = None
     maximum_buffer: int | None = None
@@ -147,9 +149,9 @@ class Modem:
 
     @cached_property
     def reserved(self) -> Mapping[Direction, int]:
-        """The sum of the active service flows' Minimum Reserved Traffic Rates, bit/s."""
+        """The sum of the admitted service flows' Minimum Reserved Traffic Rates, bit/s."""
         sums: dict[Direction, int] = {"upstream": 0, "downstream": 0}
         for flow in self.service_flows:
-            if flow.active:
+            if flow.admitted:
                 sums[flow.direction] += flow.min_reserved_rate
         return sums

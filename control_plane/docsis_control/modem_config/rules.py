@@ -265,6 +265,21 @@ def _references(configuration: ModemConfiguration) -> Iterator[Violation]:
                         (*where, key),
                         f"there is no {direction} service flow {number}; there are {there}",
                     )
+            yield from _one_flow(where, classifier, flows)
+
+
+def _one_flow(where: Location, given: Classifier, flows: Sequence[Flow]) -> Iterator[Violation]:
+    """Whether reference and identifier, where a classifier has both, name the same flow."""
+    reference, number = given.service_flow_reference, given.service_flow_id
+    if reference is None or number is None:
+        return
+    for flow in flows:
+        if flow.service_flow_id == number and flow.service_flow_reference != reference:
+            yield Violation(
+                (*where, "service_flow_id"),
+                f"{number} is the service flow with the reference {flow.service_flow_reference}, "
+                f"and service_flow_reference says {reference}; leave one of them out",
+            )
 
 
 def _conditions(where: Location, classifier: Classifier) -> Iterator[Violation]:

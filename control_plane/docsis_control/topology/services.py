@@ -229,7 +229,7 @@ def _check_promised(
     total = Fraction(0)
     for name in sharing:
         for flow in services[name].service_flows:
-            if flow.scheduling is None or not flow.active:
+            if flow.scheduling is None or not flow.admitted:
                 continue
             total += promised(flow.scheduling, profile)
             if not flow.scheduling.type.unsolicited:
