@@ -23,11 +23,8 @@ from docsis_testbed import preflight
 from docsis_testbed.addresses import device_address
 from docsis_testbed.endings import end
 from docsis_testbed.errors import TestbedError
-from docsis_testbed.links import MTU, OFFLOADS, PlainInterface, PlainLink
-from docsis_testbed.namespaces import made_in
-from docsis_testbed.netlink import add_veth, delete_link, reason, set_link, switch_features_off
+from docsis_testbed.links import PlainInterface, PlainLink, make_pair, make_plain
 from docsis_testbed.nodes import DocsisSwitch, P4Switch, SwitchBeside
-from docsis_testbed.runfiles import interface_index
 from docsis_testbed.runstate import RunState
 from docsis_testbed.session import ControllerProgram
 from docsis_testbed.supervision import supervised
@@ -86,6 +83,8 @@ class _Link:
         self.logs = logs
         self._run = run
         self._ended = ExitStack()
+        # The first callback is the last that is called: the switches have ended by then.
+        self._ended.callback(run.remove_interfaces, _interfaces(topology))
 
     def start(
         self, wanted: Wanted, upstream: QueueManagement, downstream: QueueManagement | None
@@ -100,11 +99,9 @@ class _Link:
             cmts = self._switch(self.topology.cmts, SwitchBeside, beside=modem)
         else:
             cmts = self._switch(self.topology.cmts, DocsisSwitch)
-            link = PlainLink(modem, cmts, port1=RF_PORT, port2=RF_PORT)
-            for end in (link.intf1, link.intf2):
-                self._record(end.name)
-        for switch, end in zip((modem, cmts), wanted.ends, strict=True):
-            self._attach(switch, int(end["pid"]), str(end["name"]), str(end["mac"]))
+            PlainLink(modem, cmts, port1=RF_PORT, port2=RF_PORT)
+        for switch, host in zip((modem, cmts), wanted.ends, strict=True):
+            self._attach(switch, int(host["pid"]), str(host["name"]), str(host["mac"]))
         for switch in (modem, cmts):
             switch.start()
         for switch in (modem, cmts):
@@ -153,27 +150,9 @@ class _Link:
         """Joins a switch's first host port to a new interface in a process's namespace."""
         [port, *_] = HOST_PORTS
         here = f"{switch.name}-eth{port}"
-
-        def configure() -> None:
-            switch_features_off(name, OFFLOADS)
-            set_link(name, mtu=MTU)
-
-        try:
-            add_veth((here, name), (None, mac), pid)
-            self._record(here)
-            made_in(pid, configure)
-        except OSError as error:
-            raise TestbedError(
-                f"the link {here} - {name} cannot be made ({reason(error)}); an interface of that "
-                "name may exist already"
-            ) from None
+        make_pair((here, name), (None, mac), pid, self._run.add_interface)
+        make_plain(name, pid)
         PlainInterface(here, node=switch, port=port)
-
-    def _record(self, name: str) -> None:
-        self._run.add_interface(name)
-        index = interface_index(name)
-        if index is not None:
-            self._ended.callback(_delete, index)
 
 
 class DocsisLinks:
@@ -212,13 +191,7 @@ class DocsisLinks:
         upstream = _manager(wanted.aqm, "aqm")
         own = wanted.downstream_aqm
         downstream = None if own is None else _manager(own, "downstream_aqm")
-        preflight.check_interfaces_free(
-            [
-                f"{device.name}-eth{port}"
-                for device in (topology.cable_modem, topology.cmts)
-                for port in (RF_PORT, HOST_PORTS[0])
-            ]
-        )
+        preflight.check_interfaces_free(_interfaces(topology))
         logs = self._folder / str(number)
         logs.mkdir()
         link = _Link(topology, self._run, logs)
@@ -263,6 +236,15 @@ def _topology(number: int, wanted: Wanted) -> Topology:
         raise TestbedError(str(error).replace(f"servers.0.{_DELAY}", _DELAY)) from None
 
 
+def _interfaces(topology: Topology) -> list[str]:
+    """Names of the interfaces that a link has in the script's network namespace."""
+    return [
+        f"{device.name}-eth{port}"
+        for device in (topology.cable_modem, topology.cmts)
+        for port in (RF_PORT, HOST_PORTS[0])
+    ]
+
+
 def _check_keys(place: Path, keys: Mapping[str, Any]) -> None:
     """Refuses keys that are no topology's, and those that a link sets itself.
 
@@ -292,11 +274,6 @@ def _end_controller(controller: ControllerProgram) -> None:
     process, controller.process = controller.process, None
     if process is not None:
         end(process, _END_SECONDS)
-
-
-def _delete(index: int) -> None:
-    with suppress(OSError):
-        delete_link(index)
 
 
 def _quietly(act: Callable[[], object]) -> None:

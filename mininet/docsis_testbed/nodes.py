@@ -63,6 +63,9 @@ class Run(Protocol):
     def mount_proc(self, pid: int) -> None:
         """Give a process with mounts of its own the run's /proc."""
 
+    def add_interface(self, name: str) -> None:
+        """Record an interface that was made in the caller's network namespace."""
+
 
 _OWN_MOUNTS: Final = ("unshare", "--mount", "--propagation", "slave")
 """The command by which switches get mounts of their own, as mnexec gives them to hosts."""

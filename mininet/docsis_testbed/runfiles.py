@@ -106,25 +106,31 @@ def remove_interfaces(state: State) -> list[str]:
             "namespace in which it was started; run `docsis-p4 stop` there, or, where that "
             "namespace is gone, delete the record"
         )
-    removed = []
-    for interface in state.interfaces:
-        if interface_index(interface.name) != interface.index:
-            continue  # gone with its peer's namespace, or not ours
-        # Here, as it takes a while to import: most processes have nothing to remove.
-        from docsis_testbed.netlink import delete_link, reason
+    return [f"interface {one.name}" for one in state.interfaces if remove_interface(one)]
 
-        try:
-            # By index: the name may be another's by now.
-            delete_link(interface.index)
-        except OSError as error:
-            if interface_index(interface.name) == interface.index:
-                raise TestbedError(
-                    f"interface {interface.name} cannot be deleted ({reason(error)}); "
-                    f"run `ip link delete dev {interface.name}` yourself"
-                ) from None
-        else:
-            removed.append(f"interface {interface.name}")
-    return removed
+
+def remove_interface(interface: InterfaceId) -> bool:
+    """Delete an interface of this namespace, and say whether it was still there.
+
+    Raises:
+        TestbedError: it cannot be deleted.
+    """
+    if interface_index(interface.name) != interface.index:
+        return False  # gone with its peer's namespace, or not ours
+    # Here, as it takes a while to import: most processes have nothing to remove.
+    from docsis_testbed.netlink import delete_link, reason
+
+    try:
+        # By index: the name may be another's by now.
+        delete_link(interface.index)
+    except OSError as error:
+        if interface_index(interface.name) == interface.index:
+            raise TestbedError(
+                f"interface {interface.name} cannot be deleted ({reason(error)}); "
+                f"run `ip link delete dev {interface.name}` yourself"
+            ) from None
+        return False
+    return True
 
 
 def put_back_settings(state: State) -> list[str]:

@@ -14,7 +14,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Final
@@ -33,6 +33,7 @@ from docsis_testbed.runfiles import (
     clear_files,
     interface_index,
     put_back_settings,
+    remove_interface,
     remove_interfaces,
 )
 
@@ -102,11 +103,25 @@ class RunState:
         self._lifetime.mount_proc(pid)
 
     def add_interface(self, name: str) -> None:
-        """Record an interface that we made."""
+        """Record an interface that we made; one that is recorded already is left."""
         index = interface_index(name)
-        if index is not None:
-            self._state.interfaces.append(InterfaceId(name, index))
+        if index is None:
+            return
+        interface = InterfaceId(name, index)
+        if interface not in self._state.interfaces:
+            self._state.interfaces.append(interface)
             self._state.write(self._folder)
+
+    def remove_interfaces(self, names: Collection[str]) -> None:
+        """Delete interfaces that are recorded under these names, and forget them.
+
+        Raises:
+            TestbedError: One cannot be deleted; it stays recorded.
+        """
+        for interface in [one for one in self._state.interfaces if one.name in names]:
+            remove_interface(interface)
+            self._state.interfaces.remove(interface)
+        self._state.write(self._folder)
 
     def change_real_time_settings(self) -> None:
         """Let programs under SCHED_RR have what a run needs; see `real_time_settings`."""

@@ -18,7 +18,6 @@ from docsis_control.topology.models import Device, Host, Topology
 from docsis_testbed.addresses import device_address
 from docsis_testbed.endings import errors_of
 from docsis_testbed.errors import TestbedError
-from docsis_testbed.interrupts import interrupts_deferred
 from docsis_testbed.links import PlainLink
 from docsis_testbed.mininet_package import Mininet
 from docsis_testbed.nodes import SWITCHES, P4Switch, QuietHost, SwitchBeside
@@ -89,7 +88,7 @@ class Testbed:
             cmts = self._add_switch(self.topology.cmts, SwitchBeside, beside=modem)
         else:
             cmts = self._add_switch(self.topology.cmts, SWITCHES[self.target])
-            self._link(modem, cmts, port1=RF_PORT, port2=RF_PORT)
+            self.net.addLink(modem, cmts, cls=PlainLink, port1=RF_PORT, port2=RF_PORT)
         for switch, near in ((modem, self.topology.hosts), (cmts, self.topology.servers)):
             for port, host in zip(HOST_PORTS, near, strict=False):
                 self._attach_host(switch, host, port)
@@ -138,14 +137,7 @@ class Testbed:
         node = self.net.addHost(
             host.name, cls=QuietHost, run=self._run, ip=str(host.ip), mac=host.mac
         )
-        self._link(switch, node, port1=port, port2=0, addr2=host.mac)
-
-    def _link(self, node1: Any, node2: Any, **params: Any) -> None:
-        with interrupts_deferred():
-            link = self.net.addLink(node1, node2, cls=PlainLink, **params)
-            for end in (link.intf1, link.intf2):
-                if not end.node.inNamespace:
-                    self._run.add_interface(end.name)
+        self.net.addLink(switch, node, cls=PlainLink, port1=port, port2=0, addr2=host.mac)
 
     def node(self, name: str) -> Any:
         """The Mininet node of that name."""

@@ -183,7 +183,7 @@ def test_interface_of_a_node_is_plain(pid: int) -> None:
     """Also when the node is in another namespace than the caller."""
     made_in(pid, lambda: netlink.add_veth(ENDS))
     for end in ENDS:
-        node: Any = SimpleNamespace(pid=pid, addIntf=lambda *_, **__: None)
+        node: Any = SimpleNamespace(pid=pid, inNamespace=True, addIntf=lambda *_, **__: None)
         PlainInterface(end, node=node, port=0)
     [link] = made_in(pid, lambda: shown("link", "show", "dev", ENDS[0]))
     assert (link["operstate"], link["mtu"]) == ("UP", MTU)
@@ -195,18 +195,24 @@ def test_interface_of_a_node_is_plain(pid: int) -> None:
 
 
 def test_interface_that_is_not_there_is_told(pid: int) -> None:
-    node: Any = SimpleNamespace(pid=pid, addIntf=lambda *_, **__: None)
+    node: Any = SimpleNamespace(pid=pid, inNamespace=True, addIntf=lambda *_, **__: None)
     with pytest.raises(TestbedError, match="t-a keeps its offloads, or .*: No such device"):
         PlainInterface("t-a", node=node, port=0)
 
 
 def test_link_of_a_name_that_is_taken_is_told() -> None:
+    recorded: list[str] = []
+    run = SimpleNamespace(add_interface=recorded.append)
+    node: Any = SimpleNamespace(inNamespace=False, run=run)
+
     def act() -> None:
-        PlainLink.makeIntfPair(*ENDS)
-        PlainLink.makeIntfPair(*ENDS)
+        for _ in range(2):
+            PlainLink.makeIntfPair(*ENDS, node1=node, node2=node)
 
     with pytest.raises(TestbedError, match="link t-a - t-b cannot be made .File exists.; an inter"):
         alone(act)
+    # Once: those that are there stay, whosever they are.
+    assert recorded == list(ENDS)
 
 
 def test_host_that_the_kernel_refuses_something_is_told(pid: int) -> None:
