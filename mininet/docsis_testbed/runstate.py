@@ -193,7 +193,7 @@ def _locked(folder: Path, command: str) -> Iterator[int]:
         if not _try_lock(lock):
             other = _owner(lock) or "another docsis-p4"
             raise TestbedError(f"{other} is running already; end it, or run `make stop` first")
-        if not (folder / LOCK).exists():
+        if not _is_current(lock, folder):
             raise TestbedError(_REMOVED.format(folder))
         _say_owner(lock, f"docsis-p4 {command} (process {os.getpid()})")
         try:
@@ -222,6 +222,17 @@ def _try_lock(lock: IO[str]) -> bool:
     return True
 
 
+def _is_current(lock: IO[str], folder: Path) -> bool:
+    """Whether a lock that we have is still the folder's.
+
+    `clean` may have removed it since it was opened, and another run may have made a new one.
+    """
+    try:
+        return os.path.samestat(os.fstat(lock.fileno()), (folder / LOCK).stat())
+    except FileNotFoundError:
+        return False
+
+
 def _owner(lock: IO[str]) -> str:
     lock.seek(0)
     return lock.read().strip()
@@ -247,24 +258,24 @@ def stop(folder: Path = RUN_STATE, grace: float = STOP_SECONDS) -> list[str]:
     Raises:
         TestbedError: it does not end.
     """
-    lock = _open_lock(folder)
-    if lock is None:
-        return []
     ended: list[str] = []
-    with lock:
-        deadline = time.monotonic() + grace
-        killed = False
-        while not _try_lock(lock):
-            owner = _owner(lock) or "a run of docsis-p4"
-            if not ended and _ask(folder, keeper.STOP):
-                ended.append(owner)
-            if time.monotonic() > deadline:
-                if killed or not _ask(folder, keeper.KILL):
-                    raise TestbedError(f"{owner} does not end; end it with `kill -9`")
-                killed = True
-                deadline = time.monotonic() + _KILLED_SECONDS
-            time.sleep(_POLL_SECONDS)
-        return ended + clear_files(folder)
+    deadline = time.monotonic() + grace
+    killed = False
+    while (lock := _open_lock(folder)) is not None:
+        with lock:
+            while not _try_lock(lock):
+                owner = _owner(lock) or "a run of docsis-p4"
+                if not ended and _ask(folder, keeper.STOP):
+                    ended.append(owner)
+                if time.monotonic() > deadline:
+                    if killed or not _ask(folder, keeper.KILL):
+                        raise TestbedError(f"{owner} does not end; end it with `kill -9`")
+                    killed = True
+                    deadline = time.monotonic() + _KILLED_SECONDS
+                time.sleep(_POLL_SECONDS)
+            if _is_current(lock, folder):
+                return ended + clear_files(folder)
+    return ended
 
 
 def _ask(folder: Path, what: bytes) -> bool:
@@ -287,7 +298,7 @@ def remove_folder(folder: Path = RUN_STATE) -> None:
     if lock is None:
         return
     with lock:
-        if _try_lock(lock):
+        if _try_lock(lock) and _is_current(lock, folder):
             remove_dead(folder)
             (folder / LOCK).unlink(missing_ok=True)
             with suppress(OSError):

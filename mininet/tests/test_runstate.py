@@ -14,10 +14,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import psutil
 import pytest
@@ -779,6 +779,47 @@ def test_the_folder_is_removed_unless_a_run_has_it(tmp_path: Path) -> None:
         assert folder.is_dir()
     runstate.remove_folder(folder)
     assert not folder.exists()
+
+
+@pytest.fixture
+def replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder whose lock is replaced by another run's between its opening and its locking."""
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    really = runstate._try_lock
+    with ExitStack() as stack:
+
+        def replace_once(lock: IO[str]) -> bool:
+            monkeypatch.setattr(runstate, "_try_lock", really)
+            (folder / runfiles.LOCK).unlink()
+            other = stack.enter_context((folder / runfiles.LOCK).open("w"))
+            fcntl.flock(other, fcntl.LOCK_EX)
+            other.write("docsis-p4 demo (process 1)")
+            other.flush()
+            runfiles.State("demo", network_namespace()).write(folder)
+            return really(lock)
+
+        monkeypatch.setattr(runstate, "_try_lock", replace_once)
+        yield folder
+        assert (folder / runfiles.STATE).exists(), "the other run's record is gone"
+        assert (folder / runfiles.LOCK).exists(), "the other run's lock is gone"
+
+
+def test_a_run_does_not_stand_beside_one_with_a_newer_lock(replaced: Path) -> None:
+    with (
+        pytest.raises(TestbedError, match="runs was just removed, as `make clean` does; start ag"),
+        runstate.recorded_run("run", replaced),
+    ):
+        pytest.fail("must not start")
+
+
+def test_stop_waits_for_the_run_with_the_newer_lock(replaced: Path) -> None:
+    with pytest.raises(TestbedError, match=r"docsis-p4 demo \(process 1\) does not end"):
+        runstate.stop(replaced, grace=0.1)
+
+
+def test_the_folder_is_not_removed_under_a_run_with_a_newer_lock(replaced: Path) -> None:
+    runstate.remove_folder(replaced)
 
 
 @pytest.mark.parametrize(
