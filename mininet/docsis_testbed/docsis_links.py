@@ -24,10 +24,10 @@ from docsis_testbed.addresses import device_address
 from docsis_testbed.endings import end
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.links import PlainInterface, PlainLink, make_pair, make_plain
-from docsis_testbed.nodes import DocsisSwitch, P4Switch, SwitchBeside
+from docsis_testbed.nodes import DocsisSwitch, P4Switch, SwitchBeside, programs_of
 from docsis_testbed.runstate import RunState
 from docsis_testbed.session import ControllerProgram
-from docsis_testbed.supervision import supervised
+from docsis_testbed.supervision import Program, supervised
 
 MOST_LINKS: Final = 16
 """Links at a time: each has two switches and a controller."""
@@ -114,9 +114,9 @@ class _Link:
         self._ended.callback(_end_controller, controller)
         controller.start()
         controller.wait_ready()
-        programs = [
+        programs: list[tuple[str, Program]] = [
             (f"the controller of {modem.name}", controller),
-            *((f"switch {switch.name}", switch) for switch in (modem, cmts)),
+            *((switch.told, switch) for switch in programs_of((modem, cmts))),
         ]
         self._ended.enter_context(
             supervised(programs, lambda words: print(f"docsis-p4: {words}", file=sys.stderr))

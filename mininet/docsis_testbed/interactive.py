@@ -18,10 +18,11 @@ from docsis_control.topology.models import Topology
 from docsis_testbed import captures, own_commands, preflight
 from docsis_testbed.command_line import CommandLine, Terminal
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.nodes import programs_of
 from docsis_testbed.own_commands import OwnCommand, commands_running
 from docsis_testbed.runstate import recorded_run
 from docsis_testbed.session import ControllerProgram
-from docsis_testbed.supervision import supervised
+from docsis_testbed.supervision import Program, supervised
 from docsis_testbed.taps import Taps
 from docsis_testbed.testbed import Testbed, running_testbed
 
@@ -117,10 +118,9 @@ def run(
                 soft_wrap=True,
             )
             terminal = Terminal()
-            switches = (topology.cable_modem.name, topology.cmts.name)
-            programs = [
+            programs: list[tuple[str, Program]] = [
                 ("the controller", controller),
-                *((f"switch {name}", testbed.node(name)) for name in switches),
+                *((switch.told, switch) for switch in programs_of(testbed.net.switches)),
             ]
             with (
                 captures.captured(testbed, places, folder / "captures", pcap_mib) as captured,

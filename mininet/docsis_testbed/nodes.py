@@ -13,7 +13,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from ipaddress import IPv4Interface
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -191,8 +191,18 @@ class P4Switch(RunNode, Switch):  # type: ignore[misc]
         self.log = log
         self.extra = extra
         self.under_real_time = under_real_time
-        self.process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
         self._log_start = 0
+
+    @property
+    def process(self) -> subprocess.Popen[bytes] | None:
+        """The program's process; None while nobody expects it to run."""
+        return self._process
+
+    @property
+    def told(self) -> str:
+        """The program's name in messages."""
+        return f"switch {self.name}"
 
     def command(self) -> list[str]:
         """The program and its arguments, without a shell."""
@@ -212,7 +222,7 @@ class P4Switch(RunNode, Switch):  # type: ignore[misc]
         # One that is started again must not lose what the one before it said.
         with self.log.open("ab") as log:
             self._log_start = log.tell()
-            self.process = self.run.spawn(
+            self._process = self.run.spawn(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -232,7 +242,7 @@ class P4Switch(RunNode, Switch):  # type: ignore[misc]
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
                 raise TestbedError(
-                    f"switch {self.name} {how(self.process.returncode)} at its start: "
+                    f"{self.told} {how(self.process.returncode)} at its start: "
                     f"{last_words(self.log, self._log_start)}"
                 )
             try:
@@ -248,7 +258,7 @@ class P4Switch(RunNode, Switch):  # type: ignore[misc]
     def end_program(self) -> None:
         """End the program, which gets the time to empty its queues and to write what it records."""
         # First: from now on nobody expects it to run.
-        process, self.process = self.process, None
+        process, self._process = self._process, None
         if process is not None:
             end(process, _END_SECONDS)
 
@@ -269,6 +279,12 @@ class DocsisSwitch(P4Switch):
     def __init__(self, name: str, **params: Any) -> None:
         super().__init__(name, **params)
         self.joined: SwitchBeside | None = None
+
+    @property
+    def told(self) -> str:
+        if self.joined is None:
+            return super().told
+        return f"the switch of {self.name} and {self.joined.name}"
 
     def command(self) -> list[str]:
         return [
@@ -311,14 +327,17 @@ class SwitchBeside(P4Switch):
             *("--device-grpc-addr", f"{self.device_id}@{self.grpc_address}"),
         ]
 
+    @property
+    def process(self) -> subprocess.Popen[bytes] | None:
+        """The other one's, which may have been started again."""
+        return self.beside.process
+
     def start(self, controllers: object = None) -> None:
         """It runs since the other one was started."""
         del controllers
-        self.process = self.beside.process
 
     def end_program(self) -> None:
         """It ends with the other one."""
-        self.process = None
 
 
 class Bmv2Switch(P4Switch):
@@ -337,6 +356,11 @@ class Bmv2Switch(P4Switch):
             *("--cpu-port", str(CPU_PORT)),
             *("--priority-queues", "8"),
         ]
+
+
+def programs_of(switches: Iterable[P4Switch]) -> list[P4Switch]:
+    """The switches that have programs of their own, which are to be watched."""
+    return [switch for switch in switches if not isinstance(switch, SwitchBeside)]
 
 
 SWITCHES: dict[str, type[P4Switch]] = {"embedded": DocsisSwitch, "bmv2": Bmv2Switch}

@@ -21,6 +21,7 @@ from docsis_testbed import preflight
 from docsis_testbed.addresses import device_address, thrift_address
 from docsis_testbed.endings import how, last_words, said
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.nodes import programs_of
 from docsis_testbed.progress import Progress
 from docsis_testbed.runstate import RunState
 from docsis_testbed.taps import NO_TAPS, Taps
@@ -346,9 +347,9 @@ def running_session(
         ).started()
         session = Session(testbed, folder, progress, controller, time.monotonic())
         session.watch("the controller", controller, testbed.logs / "controller.log")
-        for name in (topology.cable_modem.name, topology.cmts.name):
-            switch = testbed.node(name)
-            session.watch(f"switch {name}", switch.process, switch.log)
+        for switch in programs_of(testbed.net.switches):
+            assert switch.process is not None, "started"
+            session.watch(switch.told, switch.process, switch.log)
         with session.explained():
             yield session
         session.end_controller()

@@ -30,12 +30,14 @@ class Program(Protocol):
     """A program that is watched.
 
     Attributes:
-        process: The process; None while nobody expects it to run.
         log: File with its output.
     """
 
-    process: subprocess.Popen[Any] | None
     log: Path
+
+    @property
+    def process(self) -> subprocess.Popen[Any] | None:
+        """The process; None while nobody expects it to run."""
 
     def start(self) -> None:
         """Start it, again perhaps."""

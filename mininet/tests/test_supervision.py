@@ -8,11 +8,14 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from docsis_testbed.endings import errors_of, how, last_words
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.nodes import DocsisSwitch, SwitchBeside, programs_of
+from docsis_testbed.runstate import recorded_run
 from docsis_testbed.supervision import LONGEST_PAUSE, LOOK_SECONDS, pause_before, supervised
 
 SECONDS = 20.0
@@ -119,6 +122,38 @@ def test_one_that_is_ended_on_purpose_is_left_alone(sleeper: Sleeper, tmp_path: 
     assert other.process is not None
     other.process.kill()
     other.process.wait()
+
+
+@pytest.mark.root
+def test_the_death_of_a_program_of_two_devices_is_told_once_and_both_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DocsisSwitch, "command", lambda _: ["sleep", "600"])
+    monkeypatch.setattr(DocsisSwitch, "wait_ready", lambda _: None)
+    told: queue.Queue[str] = queue.Queue()
+    log = tmp_path / "log"
+    with recorded_run("test", tmp_path / "run") as run:
+        made: dict[str, Any] = {"run": run, "log": log, "grpc_address": "", "inNamespace": False}
+        modem = DocsisSwitch("cm1", device_id=1, **made)
+        cmts = SwitchBeside("cmts1", device_id=2, beside=modem, **made)
+        for switch in (modem, cmts):
+            switch.start()
+        programs = [(switch.told, switch) for switch in programs_of((modem, cmts))]
+        with supervised(programs, told.put):
+            first = cmts.process
+            assert first is not None
+            first.kill()
+            assert told.get(timeout=SECONDS) == (
+                f"the switch of cm1 and cmts1 was killed by SIGKILL; its log is {log}. "
+                "It is started again now."
+            )
+            assert told.get(timeout=SECONDS) == "the switch of cm1 and cmts1 runs again."
+            assert cmts.process is modem.process is not first
+            assert cmts.process is not None
+            assert cmts.process.poll() is None
+        modem.end_program()
+        assert cmts.process is None
+    assert told.empty()
 
 
 def test_pauses_grow_to_a_bound() -> None:
