@@ -229,8 +229,8 @@ class _Runner:
         finally:
             self._settled.set()
         if process is not None and process.stdout is not None:
+            # It is not waited for here: its id stays its own until it has got its signals.
             self._keep(process.stdout)
-            process.wait()
 
     def _started(self) -> subprocess.Popen[bytes] | None:
         if self._over.wait(self._command.start_s):

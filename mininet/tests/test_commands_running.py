@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 
 from docsis_control.topology.loader import load_topology
 from docsis_testbed import own_commands
-from docsis_testbed.own_commands import Done, OwnCommand, commands_running
+from docsis_testbed.own_commands import Done, OwnCommand, _Runner, commands_running
 from docsis_testbed.paths import TOPOLOGIES
 
 
@@ -91,6 +92,22 @@ def test_what_has_not_ended_is_ended_with_all_that_it_started(
     while left := [pid for pid in map(int, log.read_text().split()) if runs(pid)]:
         assert time.monotonic() < deadline, left
         time.sleep(0.01)
+
+
+def test_a_command_that_has_ended_keeps_its_id_until_it_needs_no_signal(tmp_path: Path) -> None:
+    here: Any = Here()
+    command = OwnCommand("cpe1", ("sh", "-c", "exit 3"))
+    runner = _Runner(here, command, {}, tmp_path / "log", threading.Event())
+    runner.thread.start()
+    runner.thread.join(60)
+    assert not runner.thread.is_alive()
+    process = runner._process
+    assert process is not None
+    assert process.returncode is None
+    assert psutil.Process(process.pid).parent() == psutil.Process()
+    runner.ask_to_end(0.0)
+    runner.kill_late(time.monotonic() + 60)
+    assert runner.done().words == "ended with exit status 3"
 
 
 def test_more_output_than_is_kept_is_cut_and_told(
