@@ -9,9 +9,11 @@ from math import sqrt
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
+from scipy import stats
 
-from docsis_experiments.figures import laws
-from docsis_experiments.figures.confidence import variance_bounds
+from docsis_experiments.figures import bounds, laws
+from docsis_experiments.figures.confidence import Distribution
 from docsis_experiments.figures.samples import Drops, Sessions
 from docsis_ptf.chance import Geometric
 from docsis_ptf.renewal import ONE, PROB_LOW, Renewal
@@ -22,9 +24,10 @@ P: Final = 0.01
 WINDOW: Final = 1000
 """Frames whose drops figures 8 and 10 count together."""
 
+SMALL: Final = 0.1
 RATIO: Final = 0.541
 GAP: Final = (0.46, 0.85)
-"""RATIO is p_eff / p for a p below 0.1, and GAP the range in which no p_eff lies (000, appendix
+"""RATIO is p_eff / p for a p below SMALL, and GAP the range in which no p_eff lies (000, appendix
 B)."""
 
 LARGEST_P1: Final = 1.0
@@ -82,22 +85,25 @@ def bernoulli(sample: Drops) -> list[Check]:
     for run, times in sample.runs:
         if run <= 100:
             tens[(run - 1) // 10] += times
-    first = float(law.probability[:10].sum())
-    p = sample.drop_prob
+    by_ten = law.probability[:100].reshape(10, 10).sum(axis=1)
+    first = float(by_ten[0])
+    last = bounds.most_frequent(by_ten, runs)[1]
+    drops = stats.binom(WINDOW, sample.drop_prob)
     return [
         Check(
             "000, figure 7", "mean run length at p = 0.01, frames", "100", law.mean, mean,
-            *laws.mean_bounds(law.mean, law.deviation, runs),
+            *bounds.mean(law, runs),
         ),
         Check(
             "000, figure 7", "share of runs up to 10 frames", "the shortest are the likeliest",
-            first, tens[0] / runs, *laws.share_bounds(first, runs),
+            first, tens[0] / runs, *bounds.share(first, runs),
         ),
         Check(
             "000, figure 7", "which ten of the first hundred lengths are most frequent",
-            "those from 1", 1.0, float(1 + 10 * tens.index(max(tens))), 1.0, 1.0,
+            "those from 1", 1.0, float(1 + 10 * tens.index(max(tens))),
+            1.0, float(1 + 10 * last),
         ),
-        *_in_thousand("000, figure 8", sample, WINDOW * p, sqrt(WINDOW * p * (1 - p)),
+        *_in_thousand("000, figure 8", sample, law, drops.pmf(np.arange(WINDOW + 1)),
                       ("10", "square root of 9.9")),
     ]  # fmt: skip
 
@@ -107,79 +113,113 @@ def derandomised(sample: Drops) -> list[Check]:
     law = Renewal(round(sample.drop_prob * ONE))
     mean, _, runs = _mean(sample.runs)
     lengths = [run for run, _ in sample.runs]
-    drops = law.drops_in(WINDOW)
-    counts = np.arange(len(drops))
-    expected = float((counts * drops).sum())
-    deviation = sqrt(float(((counts - expected) ** 2 * drops).sum()))
     return [
         Check(
             "000, figure 9", "shortest run at p = 0.01, frames", "0.85 / p = 85",
-            float(law.shortest), float(min(lengths)), *laws.shortest_bounds(law, runs),
+            float(law.shortest), float(min(lengths)), *bounds.shortest(law, runs),
         ),
         Check(
             "000, figure 9", "longest run, frames", "8.5 / p = 850", None,
-            float(max(lengths)), *laws.longest_bounds(law, runs),
+            float(max(lengths)), *bounds.longest(law, runs),
         ),
         Check(
             "000, figure 9", "mean run length, frames", "1 / 0.00541 = 185", law.mean, mean,
-            *laws.mean_bounds(law.mean, law.deviation, runs),
+            *bounds.mean(law, runs),
         ),
-        *_in_thousand("000, figure 10", sample, expected, deviation,
+        *_in_thousand("000, figure 10", sample, law, law.drops_in(WINDOW),
                       ("5.41", "greatly reduced")),
     ]  # fmt: skip
 
 
 def _in_thousand(
-    figure: str, sample: Drops, mean: float, deviation: float, published: tuple[str, str]
+    figure: str,
+    sample: Drops,
+    law: Distribution,
+    chances: npt.NDArray[np.float64],
+    published: tuple[str, str],
 ) -> list[Check]:
-    """Mean and deviation of the number of drops, which are nearly normal."""
+    """Mean and deviation of the number of drops, of which 0, 1, ... have these chances."""
     measured, spread, windows = _mean(sample.windows)
-    low, high = variance_bounds(windows)
+    counts = np.arange(len(chances))
+    expected = float((counts * chances).sum())
+    second, fourth = (float(((counts - expected) ** power * chances).sum()) for power in (2, 4))
+    low, high = bounds.drops(law, windows * WINDOW)
     return [
         Check(
-            figure, "mean number of drops in 1000 frames", published[0], mean, measured,
-            *laws.mean_bounds(mean, deviation, windows),
+            figure, "mean number of drops in 1000 frames", published[0], expected, measured,
+            low / windows, high / windows,
         ),
         Check(
-            figure, "standard deviation of it", published[1], deviation, spread,
-            deviation * sqrt(low), deviation * sqrt(high),
+            figure, "standard deviation of it", published[1], sqrt(second), spread,
+            *bounds.deviation(sqrt(second), windows, fourth / second**2 - 3),
         ),
     ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A sample of figure 16 beside its law.
+
+    Attributes:
+        sample: What was drawn.
+        law: Of the distance from one drop to the next.
+        low, high: What p_eff may be.
+    """
+
+    sample: Drops
+    law: Renewal
+    low: float
+    high: float
+
+    @staticmethod
+    def of(sample: Drops) -> _Point:
+        """Those of a sample; above PROB_LOW each frame's probability is that."""
+        law = Renewal(min(round(sample.drop_prob * ONE), PROB_LOW))
+        low, high = bounds.drops(law, sample.frames)
+        return _Point(sample, law, low / sample.frames, high / sample.frames)
+
+    @property
+    def rate(self) -> float:
+        """The p_eff that was measured."""
+        return self.sample.dropped / self.sample.frames
+
+    @property
+    def off(self) -> float:
+        """How far that is from the law's, in parts of what it may be."""
+        return abs(self.rate - self.law.rate) / (self.high - self.low)
+
+    @property
+    def in_gap(self) -> bool:
+        """Whether it lies where none does, and chance would not put it there."""
+        room = self.high - self.low
+        return GAP[0] + room < self.rate < GAP[1] - room
 
 
 def effective(samples: Sequence[Drops]) -> list[Check]:
     """p_eff against p: 000, figure 16."""
-    small = [s for s in samples if s.drop_prob < 0.1]
-    large = [s for s in samples if s.drop_prob >= 0.1]
-    worst_small = max(small, key=lambda s: abs(s.dropped / s.frames / s.drop_prob - RATIO))
-    last = large[-1]
-    rates = [s.dropped / s.frames for s in large]
-    inside = [rate for rate in rates if GAP[0] + 0.01 < rate < GAP[1] - 0.01]
+    points = [_Point.of(sample) for sample in samples]
+    large = [point for point in points if point.sample.drop_prob >= SMALL]
+    worst = max((one for one in points if one.sample.drop_prob < SMALL), key=lambda one: one.off)
+    p = worst.sample.drop_prob
     found = [
         Check(
-            "000, figure 16", "p_eff / p farthest from it, of p below 0.1", "0.541",
-            Renewal(round(worst_small.drop_prob * ONE)).rate / worst_small.drop_prob,
-            worst_small.dropped / worst_small.frames / worst_small.drop_prob,
-            RATIO * 0.93, RATIO * 1.07,
+            "000, figure 16", "p_eff / p farthest from its law, of p below 0.1", f"{RATIO}",
+            worst.law.rate / p, worst.rate / p, worst.low / p, worst.high / p,
         ),
         Check(
             "000, figure 16", "values of p_eff between 0.46 and 0.85", "none", 0.0,
-            float(len(inside)), 0.0, 0.0,
+            float(sum(point.in_gap for point in large)), 0.0, 0.0,
         ),
     ]  # fmt: skip
-    for sample in large:
-        if sample.drop_prob > LARGEST_P1 and sample is not last:
-            continue
-        law = Renewal(min(round(sample.drop_prob * ONE), PROB_LOW))
-        drops = max(1, sample.dropped)
-        low, high = laws.mean_bounds(law.mean, law.deviation, drops)
-        found.append(
-            Check(
-                "000, figure 16", f"p_eff at p = {sample.drop_prob:.3g}", "the figure's curve",
-                law.rate, sample.dropped / sample.frames,
-                1 / high - 1 / sample.frames, 1 / low + 1 / sample.frames,
-            )
-        )  # fmt: skip
+    for point in large:
+        p = point.sample.drop_prob
+        if p <= LARGEST_P1 or point is large[-1]:
+            found.append(
+                Check(
+                    "000, figure 16", f"p_eff at p = {p:.3g}", "the figure's curve",
+                    point.law.rate, point.rate, point.low, point.high,
+                )
+            )  # fmt: skip
     return found
 
 
@@ -201,7 +241,7 @@ def collisions(samples: Sequence[Sessions]) -> list[Check]:
                 f"{100 * said:g}%",
                 exact,
                 sample.collisions / sample.trials,
-                *laws.share_bounds(exact, sample.trials),
+                *bounds.share(exact, sample.trials),
             )
         )
     return found

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from math import sqrt
 from typing import Final, Protocol
 
 import numpy as np
@@ -24,17 +23,3 @@ class Distribution(Protocol):
     @property
     def probability(self) -> npt.NDArray[np.float64]:
         """The probability of each value."""
-
-
-def variance_bounds(samples: int) -> tuple[float, float]:
-    """Returns how far a sample's variance may be from the true one, as factors of that.
-
-    For a variable that is about normal: chi-square's quantiles after Wilson and Hilferty.
-
-    Args:
-        samples: The number of values, at least 2.
-    """
-    freedom = samples - 1
-    spread = 2 / (9 * freedom)
-    low, high = (1 - spread + sign * NORMAL_QUANTILE * sqrt(spread) for sign in (-1, 1))
-    return max(low, 0.0) ** 3, high**3

@@ -8,14 +8,7 @@ from functools import cache
 from math import comb, factorial, sqrt
 from typing import Final
 
-import numpy as np
-
-from docsis_experiments.figures.confidence import NORMAL_QUANTILE, Distribution
-
-ONE_SIDED: Final = 0.001
-"""The probability of an extreme beyond a bound; `confidence.CONFIDENCE` is the rest.
-
-It lies on one side alone, as no value can be beyond the other end of a law."""
+from docsis_experiments.figures.confidence import NORMAL_QUANTILE
 
 GROUP: Final = 4
 """Sub-queues that a search looks through (GROUP of p4src/include/flow_queue.p4)."""
@@ -62,38 +55,13 @@ def binomial(p: float, frames: int, drops: int) -> float:
 
 
 def share_bounds(p: float, trials: int) -> tuple[float, float]:
-    """Between which an observed share of `trials` lies with `confidence.CONFIDENCE`.
+    """Between which the true share lies with `confidence.CONFIDENCE`, where p of `trials` was seen.
 
-    Wilson's interval, which is right for rare events, too.
+    Wilson's interval, which is right for rare events, too. For what may be seen of a true share
+    that is known, see `bounds.share`.
     """
     z2 = NORMAL_QUANTILE**2
     centre = (p + z2 / (2 * trials)) / (1 + z2 / trials)
     error = sqrt(p * (1 - p) / trials + z2 / (4 * trials * trials))
     half = NORMAL_QUANTILE * error / (1 + z2 / trials)
     return max(0.0, centre - half), min(1.0, centre + half)
-
-
-def shortest_bounds(law: Distribution, number: int) -> tuple[float, float]:
-    """Between which the shortest of `number` values lies, all but one time in a thousand.
-
-    None is below the law's first value, and all are above v with (1 - F(v))^number.
-    """
-    above = 1 - np.cumsum(law.probability)
-    last = int(np.argmax(np.append(above, 0.0)[:-1] ** number <= ONE_SIDED))
-    return float(law.distance[0]), float(law.distance[last])
-
-
-def longest_bounds(law: Distribution, number: int) -> tuple[float, float]:
-    """Between which the longest of `number` values lies, all but one time in a thousand.
-
-    None is above the law's last value, and all are at most v with F(v)^number.
-    """
-    reached = np.cumsum(law.probability)
-    first = int(np.argmax(reached**number > ONE_SIDED))
-    return float(law.distance[first]), float(law.distance[-1])
-
-
-def mean_bounds(mean: float, deviation: float, number: int) -> tuple[float, float]:
-    """Between which the mean of `number` values lies with `confidence.CONFIDENCE`."""
-    half = NORMAL_QUANTILE * deviation / sqrt(number)
-    return mean - half, mean + half
