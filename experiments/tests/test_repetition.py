@@ -199,7 +199,7 @@ def test_the_terminal_has_the_verdict_first(whole: tuple[Path, dict[str, Any], s
     assert said.index("Reproduced: of 6 repetitions") < said.index("Less tail")
     for words in ("Less tail", "35 to 65", "reproduced", "codel, repetition 2: not valid"):
         assert words in said
-    assert "it was made again" in said
+    assert "it is made again" in said
 
 
 def test_the_report_opens_offline_with_the_verdict_first(
@@ -300,7 +300,7 @@ def test_a_valid_run_restores_the_number_of_times(
     _, said, failed = result(loaded, repetitions(stage, tmp_path / "kept"), 5, tmp_path / "results")
     assert len(stage.played) == 30
     assert failed is None
-    assert said.count("it was made again") == 20
+    assert said.count("it is made again") == 20
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,10 @@ def run(
                 bar.update(task, description=words, completed=done)
 
             order = Order(loaded, tuple(runs), numbers, folder, show)
-            outcomes = list(maker.make(order, made))
+            outcomes = []
+            for outcome in maker.make(order, made):
+                outcomes.append(outcome)
+                _tell(made, console)
             _complete(made, order, output)
             bar.update(task, description="report")
             figures = _written(loaded, maker, order, outcomes, timers, made, started, note)
@@ -157,9 +160,14 @@ def _show(figures: dict[str, Any], made: Made, folder: Path, console: Console) -
     console.print(tables.method(figures), soft_wrap=True, highlight=False)
     if made.kept:
         console.print(f"{made.kept} runs were there already.", highlight=False)
-    for words in made.told:
-        console.print(f"{words}.", soft_wrap=True, highlight=False, style="yellow")
+    _tell(made, console)
     console.print(f"Report: {folder / 'report.html'}", soft_wrap=True, highlight=False)
+
+
+def _tell(made: Made, console: Console) -> None:
+    """Says what has not been said yet: who waits for hours sees that runs are made again."""
+    for words in made.news():
+        console.print(f"{words}.", soft_wrap=True, highlight=False, style="yellow")
 
 
 def _judge(figures: dict[str, Any]) -> None:

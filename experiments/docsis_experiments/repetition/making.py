@@ -56,6 +56,13 @@ class Made:
     kept: int = 0
     told: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
+    _said: int = 0
+
+    def news(self) -> list[str]:
+        """What has been told since this was called last."""
+        found = self.told[self._said :]
+        self._said = len(self.told)
+        return found
 
 
 class Maker(Protocol):

@@ -98,7 +98,7 @@ class Repetitions:
                         outcome = found
                         continue
                     again -= 1
-                    made.told[-1] += "; it was made again"
+                    made.told[-1] += "; it is made again"
                     yield found
                 yield outcome
                 done += 1
