@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from rich.console import Console
@@ -79,7 +78,8 @@ def run(
     approximate = target == "bmv2"
     if approximate:
         topology = approximated(topology)
-    with recorded_run("run") as state, _folder(logs) as folder:
+    with recorded_run("run") as state:
+        folder = state.scratch_folder() if logs is None else _kept(logs)
         preflight.check_all(topology, target)
         topology_file = folder / "topology.yaml"
         write_topology(topology, topology_file)
@@ -144,17 +144,12 @@ def run(
                 )
 
 
-@contextmanager
-def _folder(kept: Path | None) -> Iterator[Path]:
-    """The folder for logs: the user's, which is new or empty, or one for the block."""
-    if kept is None:
-        with tempfile.TemporaryDirectory(prefix="docsis-p4-") as scratch:
-            yield Path(scratch)
-        return
+def _kept(logs: Path) -> Path:
+    """The user's folder for logs, which is new or empty."""
     try:
-        kept.mkdir(parents=True, exist_ok=True)
-        if any(kept.iterdir()):
-            raise TestbedError(f"{kept}: has something in it; name a new or an empty folder")
+        logs.mkdir(parents=True, exist_ok=True)
+        if any(logs.iterdir()):
+            raise TestbedError(f"{logs}: has something in it; name a new or an empty folder")
     except OSError as error:
-        raise TestbedError(f"{kept}: no folder for logs ({error.strerror})") from None
-    yield kept.resolve()
+        raise TestbedError(f"{logs}: no folder for logs ({error.strerror})") from None
+    return logs.resolve()

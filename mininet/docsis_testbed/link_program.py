@@ -11,10 +11,8 @@ import json
 import os
 import signal
 import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, Self
 
 from docsis_testbed import p4build, preflight
@@ -86,11 +84,7 @@ def main() -> int:
         preflight.check_kernel()
         preflight.check_target("embedded")
         p4build.require_current()
-        with (
-            tempfile.TemporaryDirectory(prefix="docsis-p4-") as scratch,
-            recorded_run("link") as run,
-            DocsisLinks(run, Path(scratch)) as links,
-        ):
+        with recorded_run("link") as run, DocsisLinks(run, run.scratch_folder()) as links:
             run.change_real_time_settings()
             answer(_START)
             while line := sys.stdin.readline(_LONGEST):

@@ -3,17 +3,21 @@
 
 A run's processes end with their PID namespace, and the interfaces of its hosts with theirs. What is
 left to be recorded are interfaces of the namespace in which the run was started: by name and index,
-because the kernel uses both again and neither alone is proof that an interface is ours. And the
-settings of the machine that a run changes, with what they were before.
+because the kernel uses both again and neither alone is proof that an interface is ours. The run's
+scratch folder, which is elsewhere because it may grow, by path and inode for the same reason. And
+the settings of the machine that a run changes, with what they were before.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import socket
+import stat
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from docsis_testbed import real_time_settings
 from docsis_testbed.errors import TestbedError
@@ -33,6 +37,33 @@ class InterfaceId:
     index: int
 
 
+@dataclass(frozen=True)
+class FolderId:
+    """A folder, by its path and by its device and inode."""
+
+    path: str
+    device: int
+    inode: int
+
+    @classmethod
+    def of(cls, path: Path) -> Self:
+        """The folder that is there now."""
+        found = path.stat()
+        return cls(str(path), found.st_dev, found.st_ino)
+
+    @property
+    def exists(self) -> bool:
+        """Whether exactly this folder is still there: no link to one, and no other."""
+        try:
+            found = os.lstat(self.path)
+        except OSError:
+            return False
+        return stat.S_ISDIR(found.st_mode) and (found.st_dev, found.st_ino) == (
+            self.device,
+            self.inode,
+        )
+
+
 @dataclass
 class State:
     """The things that a run has made and not yet removed, and that no namespace of its takes along.
@@ -42,12 +73,14 @@ class State:
         network_namespace: The device and inode of the one in which it was started.
         interfaces: Interfaces that it made there.
         real_time: Settings of real time before the run changed them, by their file.
+        scratch: Its folder for what is not kept, or None.
     """
 
     command: str
     network_namespace: tuple[int, int]
     interfaces: list[InterfaceId] = field(default_factory=list)
     real_time: dict[str, int] = field(default_factory=dict)
+    scratch: FolderId | None = None
 
     def write(self, folder: Path) -> None:
         """Put it into a run's folder, in place of what was there."""
@@ -68,11 +101,15 @@ def load(folder: Path) -> State | None:
         data = json.loads(path.read_text())
         device, inode = data["network_namespace"]
         real_time = data.get("real_time", {})
+        scratch = data.get("scratch")
         return State(
             command=str(data["command"]),
             network_namespace=(int(device), int(inode)),
             interfaces=[InterfaceId(str(i["name"]), int(i["index"])) for i in data["interfaces"]],
             real_time={str(name): int(value) for name, value in real_time.items()},
+            scratch=None
+            if scratch is None
+            else FolderId(str(scratch["path"]), int(scratch["device"]), int(scratch["inode"])),
         )
     except FileNotFoundError:
         return None
@@ -143,6 +180,28 @@ def put_back_settings(state: State) -> list[str]:
     return [f"{name} (it is {state.real_time[name]} again)" for name in done]
 
 
+def remove_scratch(state: State) -> list[str]:
+    """Delete exactly the recorded scratch folder, if it is still there.
+
+    Returns:
+        What was removed, in words.
+
+    Raises:
+        TestbedError: it cannot be deleted.
+    """
+    scratch = state.scratch
+    if scratch is None or not scratch.exists:
+        return []
+    # A run and its keepers may do this at once.
+    shutil.rmtree(scratch.path, ignore_errors=True)
+    if scratch.exists:
+        raise TestbedError(
+            f"{scratch.path}: this folder of docsis-p4 {state.command} cannot be deleted; see what "
+            f"`rm -r {scratch.path}` says"
+        )
+    return [f"folder {scratch.path}"]
+
+
 def clear_files(folder: Path) -> list[str]:
     """Remove what is recorded in a run's folder, and then the record.
 
@@ -153,7 +212,9 @@ def clear_files(folder: Path) -> list[str]:
         TestbedError: something cannot be removed; the record stays.
     """
     state = load(folder)
-    removed = [] if state is None else put_back_settings(state) + remove_interfaces(state)
+    removed = []
+    if state is not None:
+        removed += put_back_settings(state) + remove_interfaces(state) + remove_scratch(state)
     if any(folder.glob("*-*.sock")):
         # Here, as it takes a while to import: one of a controller that was killed, most likely.
         from docsis_control.local_socket import remove_dead

@@ -13,6 +13,7 @@ import os
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -21,13 +22,18 @@ from typing import IO, Any, Final
 
 from docsis_testbed import keeper, real_time_settings
 from docsis_testbed.errors import TestbedError
-from docsis_testbed.interrupts import interrupts_ignored, terminated_like_interrupted
+from docsis_testbed.interrupts import (
+    interrupts_deferred,
+    interrupts_ignored,
+    terminated_like_interrupted,
+)
 from docsis_testbed.lifetime import Lifetime
 from docsis_testbed.namespaces import network_namespace
 from docsis_testbed.paths import RUN_STATE
 from docsis_testbed.runfiles import (
     LOCK,
     SOCKET,
+    FolderId,
     InterfaceId,
     State,
     clear_files,
@@ -122,6 +128,25 @@ class RunState:
             remove_interface(interface)
             self._state.interfaces.remove(interface)
         self._state.write(self._folder)
+
+    def scratch_folder(self) -> Path:
+        """Make the run's folder for what is not kept, which goes with the run, however that ends.
+
+        Raises:
+            TestbedError: There is no place for it.
+        """
+        assert self._state.scratch is None, "there is one for a run"
+        with interrupts_deferred():
+            try:
+                folder = Path(tempfile.mkdtemp(prefix="docsis-p4-"))
+            except OSError as error:
+                raise TestbedError(
+                    f"no scratch folder can be made ({error}); make room, or set TMPDIR to a "
+                    "folder that can be written to"
+                ) from None
+            self._state.scratch = FolderId.of(folder)
+            self._state.write(self._folder)
+        return folder
 
     def change_real_time_settings(self) -> None:
         """Let programs under SCHED_RR have what a run needs; see `real_time_settings`."""

@@ -24,7 +24,7 @@ import pytest
 from docsis_control.topology.loader import load_topology
 from docsis_testbed import runstate
 from docsis_testbed.paths import RUN_STATE, TOPOLOGIES
-from docsis_testbed.runfiles import LOCK
+from docsis_testbed.runfiles import LOCK, load
 from docsis_testbed.testbed import root_interfaces
 
 pytestmark = [pytest.mark.end_to_end, pytest.mark.root]
@@ -188,9 +188,15 @@ def test_a_system_that_is_killed_leaves_nothing(number: signal.Signals) -> None:
         terminal.read_until(PROMPT)
         processes = psutil.Process(terminal.process.pid).children(recursive=True)
         assert len(processes) > 10
+        state = load(RUN_STATE)
+        assert state is not None
+        assert state.scratch is not None
+        logs = Path(state.scratch.path)
+        assert (logs / "controller.log").is_file()
         terminal.process.send_signal(number)
         terminal.process.wait(timeout=SECONDS)
         wait_until(lambda: not left(), "interfaces and files are left")
+        wait_until(lambda: not logs.exists(), f"{logs} is left")
         wait_until(
             lambda: not any(p.is_running() and p.status() != "zombie" for p in processes),
             "processes are left",

@@ -49,6 +49,7 @@ with runstate.recorded_run("demo", Path(folder)) as run:
         netlink.add_veth(tuple(ends))
         for end in ends:
             run.add_interface(end)
+    (run.scratch_folder() / "logs").mkdir()
     print("up", flush=True)
     if then == "raise":
         sys.stdin.readline()
@@ -71,6 +72,7 @@ class Run:
         members: All that is in the namespace.
         interfaces: Interfaces that it has made in the caller's network namespace.
         folder: Folder of its record.
+        scratch: Its folder for what is not kept.
     """
 
     owner: subprocess.Popen[str]
@@ -79,12 +81,14 @@ class Run:
     members: dict[int, float]
     interfaces: tuple[str, str]
     folder: Path
+    scratch: Path
 
     def left(self) -> list[str]:
         """Lists the remains of the run."""
         left = [f"process {pid}" for pid, at in self.members.items() if lives(pid, at)]
         left += [name for name in self.interfaces if runfiles.interface_index(name) is not None]
         left += [p.name for p in self.folder.iterdir() if p.name != runfiles.LOCK]
+        left += [str(self.scratch)] if self.scratch.exists() else []
         with (self.folder / runfiles.LOCK).open() as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -152,7 +156,12 @@ def run_of_another(
                 assert time.monotonic() < deadline, inside
                 inside = members(init.pid)
             names = (f"{name}a", f"{name}b") if interfaces else ("none-a", "none-b")
-            yield Run(owner, keeper.pid, init.pid, inside, names, folder)
+            state = runfiles.load(folder)
+            assert state is not None
+            assert state.scratch is not None
+            scratch = Path(state.scratch.path)
+            assert scratch.is_dir()
+            yield Run(owner, keeper.pid, init.pid, inside, names, folder, scratch)
         finally:
             if owner.poll() is None:
                 owner.kill()
@@ -264,7 +273,7 @@ def test_a_run_that_ends_leaves_nothing(then: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.root
-def test_of_a_run_killed_with_all_its_keepers_the_next_removes_the_interfaces(
+def test_of_a_run_killed_with_all_its_keepers_the_next_removes_what_is_left(
     tmp_path: Path,
 ) -> None:
     with run_of_another(tmp_path) as run:
@@ -278,7 +287,8 @@ def test_of_a_run_killed_with_all_its_keepers_the_next_removes_the_interfaces(
             assert time.monotonic() < deadline, alive
             time.sleep(0.02)
         # Its peer goes with the first.
-        assert runstate.stop(tmp_path) == [f"interface {run.interfaces[0]}"]
+        left = [f"interface {run.interfaces[0]}", f"folder {run.scratch}"]
+        assert runstate.stop(tmp_path) == left
         assert run.left() == []
 
 
@@ -609,6 +619,34 @@ def test_interface_with_another_index_is_left_alone() -> None:
     assert runfiles.interface_index("lo") is not None
 
 
+def by_nothing(place: Path, other: Path) -> None:
+    del place, other
+
+
+def by_a_link(place: Path, other: Path) -> None:
+    place.symlink_to(other)
+
+
+def by_another(place: Path, other: Path) -> None:
+    other.rename(place)
+
+
+@pytest.mark.parametrize("replaced", [by_nothing, by_a_link, by_another])
+def test_what_stands_in_the_place_of_a_scratch_folder_stays(
+    replaced: Callable[[Path, Path], None], tmp_path: Path
+) -> None:
+    scratch, other = tmp_path / "docsis-p4-x", tmp_path / "other"
+    for folder in (scratch, other):
+        folder.mkdir()
+        (folder / folder.name).touch()
+    state = runfiles.State("demo", network_namespace(), scratch=runfiles.FolderId.of(scratch))
+    scratch.rename(tmp_path / "elsewhere")
+    replaced(scratch, other)
+    assert runfiles.remove_scratch(state) == []
+    # Both have what was in them.
+    assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 2
+
+
 def test_interface_of_another_namespace_is_told(tmp_path: Path) -> None:
     """An index means nothing there, and a name may be somebody else's."""
     index = runfiles.interface_index("lo")
@@ -638,7 +676,11 @@ def test_foreign_state_file_is_refused(content: str, tmp_path: Path) -> None:
 
 def test_a_state_is_read_as_it_was_written(tmp_path: Path) -> None:
     state = runfiles.State(
-        "demo", network_namespace(), [runfiles.InterfaceId("cm1-eth1", 7)], {"/a": 950_000}
+        "demo",
+        network_namespace(),
+        [runfiles.InterfaceId("cm1-eth1", 7)],
+        {"/a": 950_000},
+        runfiles.FolderId.of(tmp_path),
     )
     state.write(tmp_path)
     assert runfiles.load(tmp_path) == state
