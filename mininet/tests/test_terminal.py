@@ -42,9 +42,9 @@ def test_a_log_has_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     bar = progress_bar(Console(file=out, width=120))
     bar.get_time = lambda: clock[0]
     task = bar.add_task("starting", total=40)
-    for second in range(125):
-        clock[0] = second
-        bar.update(task, description=f"{NAMES} {second}", completed=second / 10)
+    for at in range(125):
+        clock[0] = at
+        bar.update(task, description=f"{NAMES} {at}", completed=at / 10)
     first, second, *none = out.getvalue().splitlines()
     assert first.startswith(f"{NAMES} 60: 0:01:00 gone, about 0:0")
     assert second.startswith(f"{NAMES} 120: 0:02:00 gone")
