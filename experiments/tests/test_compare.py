@@ -197,6 +197,8 @@ def test_what_cannot_be_compared(sweeps: tuple[Path, Path], single: Path, tmp_pa
     good = sweeps[0]
     assert "takes 2 to 8 folders, not 1" in refused(good)
     assert "the same folder twice" in refused(good, good)
+    (tmp_path / "link").symlink_to(good)
+    assert "the same folder twice" in refused(good, tmp_path / "link")
     assert refused(good, tmp_path / "x") == f"{tmp_path / 'x'}: there is no such folder"
     assert "is no folder of results: summary.json cannot be read" in refused(good, tmp_path)
 

@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ import pytest
 
 from docsis_experiments.export.flent import export
 from docsis_experiments.export.flent_document import MARGIN_S, STEP_S
-from docsis_p4 import Network, Results, Run, Virtual
+from docsis_p4 import Network, Results, Run, Virtual, read
 from docsis_testbed.errors import TestbedError
 
 needs_flent = pytest.mark.skipif(find_spec("flent") is None, reason="flent is not installed")
@@ -229,6 +230,8 @@ DAMAGES = [
     ("details.json", '{"started": "yesterday", "plans": {}}', "details.json: is damaged"),
     ("details.json", '{"started": "2026-11-23"}', "it has no plans"),
     ("details.json", '{"started": "2026-11-23", "plans": [1]}', "details.json: is damaged"),
+    ("details.json", '{"started": "9999-12-30", "plans": {}}', "was started in the year 9999"),
+    ("details.json", '{"started": "0001-01-01", "plans": {}}', "details.json: is damaged"),
     ("details.json", None, "details.json: cannot be read"),
     ("runs/docsis-pie/goodput.csv", None, "goodput.csv: cannot be read"),
     ("runs/docsis-pie/goodput.csv", "time_s,a_bytes\n1,x\n", "goodput.csv: is damaged"),
@@ -249,6 +252,56 @@ def test_what_cannot_be_used_is_said_and_nothing_is_written(
         export(copied, tmp_path / "files")
     assert "\n" not in str(refused.value)
     assert not (tmp_path / "files").exists()
+
+
+@pytest.mark.parametrize(
+    ("key", "number", "sentence"),
+    [
+        ("ramp_up_seconds", "1e300", "had a ramp-up of more than a day, or is damaged"),
+        ("ramp_up_seconds", "NaN", "summary.json: is damaged .NaN is not finite"),
+        ("measured_seconds", "1e999", "summary.json: is damaged .1e999 is not finite"),
+        ("measured_seconds", "1" * 400, "summary.json: is damaged .1+... has more than 64 bits"),
+    ],
+)
+def test_numbers_that_no_result_has_are_said(
+    copied: Path, tmp_path: Path, key: str, number: str, sentence: str
+) -> None:
+    summary = json.loads((copied / "summary.json").read_text())
+    text = json.dumps({**summary, key: "here"}).replace('"here"', number)
+    (copied / "summary.json").write_text(text)
+    with pytest.raises(TestbedError, match=sentence):
+        export(copied, tmp_path / "files")
+    assert not (tmp_path / "files").exists()
+
+
+def test_a_summary_from_before_its_parts_is_exported_and_read(copied: Path, tmp_path: Path) -> None:
+    """What the schema does not ask for may be missing."""
+    summary = json.loads((copied / "summary.json").read_text())
+    for key in ("tier", "seed"):
+        del summary[key]
+    for run in summary["runs"]:
+        for key in ("name", "direction", "faults", "timing"):
+            run.pop(key, None)
+    (copied / "summary.json").write_text(json.dumps(summary))
+    files = export(copied, tmp_path / "files").files
+    assert [content(file)["metadata"]["TITLE"] for file in files] == [
+        run["label"] for run in summary["runs"]
+    ]
+    assert len(read(copied)) == 2
+
+
+def test_times_are_the_same_wherever_they_are_exported(
+    result: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    for zone in ("UTC", "Asia/Tokyo"):
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+        file, *_ = export(result.folder, tmp_path / zone).files
+        found.append(content(file)["metadata"]["T0"])
+    monkeypatch.undo()
+    time.tzset()
+    assert found[0] == found[1]
 
 
 def test_many_runs_have_no_samples_over_time(tmp_path: Path) -> None:

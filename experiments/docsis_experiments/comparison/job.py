@@ -59,14 +59,14 @@ def run(folders: Sequence[Path], *, console: Console, results: Path = RESULTS) -
     """
     if not 2 <= len(folders) <= MOST_RESULTS:
         raise TestbedError(f"compare takes 2 to {MOST_RESULTS} folders, not {len(folders)}")
+    if len({folder.resolve() for folder in folders}) < len(folders):
+        raise TestbedError("compare was given the same folder twice")
     started = datetime.now()
     read_ones = [read(folder) for folder in folders]
     names = [one.name for one in read_ones]
     if len(set(names)) < len(names):
         # The same name in several places: as they were given.
         names = [str(folder) for folder in folders]
-        if len(set(names)) < len(names):
-            raise TestbedError("compare was given the same folder twice")
     figures = summarise(read_ones, names)
     folder = run_folder.create_named("comparison", results)
     with run_folder.told_if_unfinished(folder, console):

@@ -7,7 +7,6 @@ outcomes against their own hash. What cannot be used is told in one sentence.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -107,7 +106,23 @@ def checked_summary(folder: Path) -> tuple[str, dict[str, Any]]:
         raise TestbedError(
             f"{folder}: is of another version, or damaged: {_first_line(error)}"
         ) from None
-    return experiment, summary
+    return experiment, _filled(summary) if experiment == "scenario" else summary
+
+
+def _filled(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Adds to a summary of single runs what older ones do not say of each run."""
+    runs = [
+        {
+            "name": run["label"],
+            "direction": summary["direction"],
+            "faults": [],
+            # Nothing was known of time that was not right.
+            "timing": {"valid": True, "words": ""},
+            **run,
+        }
+        for run in summary["runs"]
+    ]
+    return {**summary, "runs": runs}
 
 
 def _conditions(summary: Mapping[str, Any]) -> dict[str, str]:
@@ -142,7 +157,7 @@ def _summary(folder: Path) -> dict[str, Any]:
     try:
         if len(content) > _MOST_SUMMARY:
             raise ValueError("it is too long")
-        summary = json.loads(content)
+        summary = document.untrusted(content)
         if not isinstance(summary, dict):
             raise ValueError("it is no mapping")
     except (ValueError, RecursionError) as error:
@@ -187,7 +202,7 @@ def _of_runs(folder: Path, summary: Mapping[str, Any]) -> dict[str, Series]:
             )
             for name, figures in run["groups"].items()
         }
-        name = str(run.get("name", run["label"]))
+        name = str(run["name"])
         found[name] = Series(name, {int(summary.get("seed", 0)): groups}, "seed" in summary)
     return found
 

@@ -90,12 +90,16 @@ def document(
     flows = [samples for name, samples in received.items() if name not in other_way]
     ping = _ping(folder, run["groups"])
     axis = _axis(folder, summary["measured_seconds"], len(flows))
+    ramp_up_s = summary["ramp_up_seconds"]
+    if ramp_up_s > _LONGEST_S:
+        raise TestbedError(f"{folder}: had a ramp-up of more than a day, or is damaged")
     rates = {f"{transfers}::{number}": rate(one, axis) for number, one in enumerate(flows, 1)}
     made = {f"{transfers} {name}": values for name, values in aggregates(rates).items()}
     series = {**rates, **made}
     units = {name: "Idx" if name.endswith("fairness") else "Mbits/s" for name in series}
-    # flent's raw values have the clock of the machine; time 0 of the axis is T0.
-    began = details.started + timedelta(seconds=summary["ramp_up_seconds"] - MARGIN_S)
+    # flent's raw values have the clock of the machine; time 0 of the axis is T0. When each run
+    # began is not kept, so all have the times of one that began with the experiment.
+    began = details.started + timedelta(seconds=ramp_up_s - MARGIN_S)
     offset = began.timestamp() - float(axis[0])
     raw = {name: _raw(Samples(axis, values), offset) for name, values in rates.items()}
     if ping is not None:
@@ -170,13 +174,13 @@ def _note(
     summary: Mapping[str, Any], run: Mapping[str, Any], ping: _Ping | None, left_out: list[str]
 ) -> str:
     where = (
-        f"virtual time, seed {summary['seed']}"
+        f"virtual time, seed {summary.get('seed', 'unknown')}"
         if summary.get("stage") == "virtual"
         else f"Mininet, {summary['target']}"
     )
+    tier = f" ({summary['tier']})" if "tier" in summary else ""
     sentences = [
-        f"{summary['title']}: {run['manager']} on {summary['topology']} ({summary['tier']}), "
-        f"{where}.",
+        f"{summary['title']}: {run['manager']} on {summary['topology']}{tier}, {where}.",
         f"The measured time is from {MARGIN_S:g} s to {MARGIN_S + summary['measured_seconds']:g} "
         "s; traffic runs before and after it.",
     ]

@@ -20,6 +20,9 @@ from docsis_testbed.errors import TestbedError
 _MOST_DETAILS: Final = 256 << 20
 """Bounds details.json, in bytes."""
 
+_FIRST_YEAR: Final = 1970
+_LAST_YEAR: Final = 9999
+
 _MOST_FLOWS: Final = 10_000
 _BYTES: Final = "_bytes"
 """Ends the name of a flow's column."""
@@ -53,7 +56,7 @@ class Details:
                 raise ValueError("it is too long")
             content = json.loads(text)
             return cls(
-                datetime.fromisoformat(content["started"]).astimezone(),
+                _started(content["started"]),
                 frozenset(
                     str(one["name"])
                     for plan in content["plans"].values()
@@ -67,6 +70,18 @@ class Details:
             raise TestbedError(f"{path}: is damaged (it has no {error.args[0]})") from None
         except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             raise TestbedError(f"{path}: is damaged ({str(error)[:200]})") from None
+
+
+def _started(text: str) -> datetime:
+    """When an experiment was started; older folders have no zone, and then it is this machine's.
+
+    Raises:
+        ValueError: It is no time, or a run's times around it could not be told.
+    """
+    started = datetime.fromisoformat(text).astimezone()
+    if not _FIRST_YEAR <= started.year < _LAST_YEAR:
+        raise ValueError(f"it was started in the year {started.year}")
+    return started
 
 
 def received(folder: Path) -> Mapping[str, Samples]:

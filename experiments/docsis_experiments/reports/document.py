@@ -87,6 +87,34 @@ def validate(summary: dict[str, Any]) -> None:
         raise TestbedError(f"summary.json: {place}: {error.message}") from None
 
 
+_LARGEST: Final = 2**64 - 1
+"""A seed may be so large."""
+
+
+def untrusted(text: bytes) -> Any:
+    """Reads JSON that may come from anywhere.
+
+    Raises:
+        ValueError: It is none, or has a number that no result has: one that is not finite, or an
+            integer of more than 64 bits.
+        RecursionError: It is nested too deeply.
+    """
+    return json.loads(text, parse_float=_real, parse_int=_whole, parse_constant=_real)
+
+
+def _real(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:20]} is not finite")
+    return value
+
+
+def _whole(text: str) -> int:
+    if len(text) > len(str(-_LARGEST)) or abs(value := int(text)) > _LARGEST:
+        raise ValueError(f"{text[:20]}... has more than 64 bits")
+    return value
+
+
 def finite(value: float) -> float | None:
     """A value for JSON, which has neither NaN nor infinity."""
     return value if math.isfinite(value) else None

@@ -14,7 +14,6 @@ runs/                  by run: raw samples as CSV, what every program said, the 
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -160,9 +159,11 @@ def told_if_unfinished(folder: Path, console: Console) -> Iterator[None]:
 
 def circumstances(started: datetime) -> dict[str, Any]:
     """When and where a run was, for details.json."""
+    local = started.astimezone()
     return {
-        "started": started.isoformat(sep=" ", timespec="seconds"),
+        # With its offset, as reports are exported on other machines, too.
+        "started": local.isoformat(sep=" ", timespec="seconds"),
         "seconds": round((datetime.now() - started).total_seconds(), 1),
         "machine": {"cpus": os.cpu_count(), "load_average": os.getloadavg()[0]},
-        "time_zone": time.tzname[0],
+        "time_zone": local.tzname(),
     }
