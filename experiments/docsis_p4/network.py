@@ -37,6 +37,16 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9-]*")
 _SHORT: Final = ("hosts", "configuration", "service_flows", "classifiers")
 """Keys of a file's short form, which describe its one modem."""
 
+_GIVEN_ELSEWHERE: Final[Mapping[str, str]] = {
+    "name": "give it to Network",
+    "topology": "the network is the topology; Network.load has one of a file",
+    "tier": "give it to Network, Network.load or add_modem",
+    "traffic": "use add_traffic",
+    "runs": "give aqm",
+    "measured": "give seconds",
+}
+"""Keys of a scenario's file that a network has already, or that `run` has under another name."""
+
 _HOSTS_A_MODEM: Final = 254
 _MOST_NUMBERED: Final = 253
 """Modems, and servers, whose hosts get addresses by themselves."""
@@ -112,7 +122,8 @@ class Network:
         Args:
             name: Name, which no other modem may have.
             tier: The modem's service tier; the default is the network's.
-            keys: Further keys of a modem in a topology's file, such as `configuration`.
+            keys: Further keys of a modem in a topology's file, such as `configuration`, or `hosts`
+                instead of `add_host`.
 
         Returns:
             The name, for `add_host`.
@@ -125,7 +136,9 @@ class Network:
                 f'{self._place}: there is a modem "{name}" already; give another name'
             )
         service = {} if tier is None else {"tier": tier}
-        self._data["modems"].append({"name": name, **service, **keys, "hosts": []})
+        # Hosts may be given here, or only counted, as in a file.
+        hosts: dict[str, Any] = {} if keys.keys() & {"hosts", "count"} else {"hosts": []}
+        self._data["modems"].append({"name": name, **service, **hosts, **copy.deepcopy(keys)})
         return name
 
     def add_host(
@@ -265,7 +278,8 @@ class Network:
             on: `Virtual(...)` or `Mininet(...)`; the default is `Virtual()`.
             results: Folder in which a new folder for these results is made.
             show: Print progress and tables, as docsis-p4 does.
-            keys: Further keys at the top of a scenario's file, such as `tcp` or `channel`.
+            keys: Further keys at the top of a scenario's file, such as `tcp` or `channel`; those
+                that the network or other arguments have are refused.
 
         Raises:
             TestbedError: Something is not possible, missing or did not work; nothing is left
@@ -277,6 +291,9 @@ class Network:
             raise TestbedError(
                 f"on: {on!r} is nowhere to run; give Virtual() or Mininet(), with what they take"
             )
+        for key in keys:
+            if key in _GIVEN_ELSEWHERE:
+                raise TestbedError(f"{key}: has no place here; {_GIVEN_ELSEWHERE[key]}")
         with _in_words():
             loaded = self._loaded(
                 _runs(aqm),
@@ -342,7 +359,9 @@ class Network:
         for modem in self._data["modems"]:
             hosts = modem.get("hosts")
             for host in hosts if isinstance(hosts, list) else ():
-                there[host["name"]] = "host"
+                # What else a program may have given is told when the topology is built.
+                if isinstance(host, Mapping):
+                    there[str(host.get("name"))] = "host"
         if name in there:
             raise TestbedError(
                 f'{self._place}: there is a {there[name]} "{name}" already; give another name'

@@ -105,6 +105,11 @@ class Mininet:
 
     def __post_init__(self) -> None:
         _check_whole(repeat=self.repeat)
+        if self.repeat is not None and self.target == "bmv2":
+            raise TestbedError(
+                'repeat has no place beside target="bmv2": BMv2 does not tell how late it was, so '
+                "that none of its runs counts; leave one of the two out"
+            )
 
     def play(self, loaded: Loaded, console: Console, results: Path) -> Path:
         """See `Stage`."""

@@ -102,6 +102,23 @@ def test_modems_have_tiers_and_hosts_of_their_own() -> None:
     ]  # fmt: skip
 
 
+def test_hosts_of_a_modem_may_be_given_or_counted() -> None:
+    network = Network("street", tier="cable-20")
+    hosts = [{"name": "tv", "ip": "10.0.1.1/16", "mac": "02:00:01:00:01:01"}]
+    network.add_modem("own", hosts=hosts)
+    network.add_host("radio", modem="own")
+    network.add_modem("many", count=3, hosts=2)
+    network.add_server("near")
+    built = network.topology()
+    assert [len(modem.hosts) for modem in built.modems] == [2, 2, 2, 2]
+    assert [host.name for host in built.modems[0].hosts] == ["tv", "radio"]
+    assert len(hosts) == 1
+    with pytest.raises(Error, match='there is a host "tv" already'):
+        network.add_host("tv", modem="own")
+    with pytest.raises(Error, match='the hosts of the modem "many" are only counted'):
+        network.add_host("other", modem="many")
+
+
 def test_a_shipped_topology_can_be_added_to() -> None:
     network = Network.load("residential", tier="cable-2018")
     network.add_host("tv", ip="10.0.0.13/24", mac="02:00:00:00:01:03")
@@ -130,6 +147,15 @@ REFUSED: list[tuple[Callable[[Network], object], str]] = [
     (lambda net: net.run(ramp_up="soon"), "network street: ramp_up: "),
     (lambda net: net.run(direction="sideways"), "network street: direction: "),  # type: ignore[arg-type]
     (lambda net: net.run(colour="red"), "network street: colour: unknown key"),
+    (lambda net: net.run(tier="cable-20"), "tier: has no place here; give it to Network"),
+    (lambda net: net.run(topology="two-tiers"), "topology: has no place here; the network is the"),
+    (lambda net: net.run(measured="10 s"), "measured: has no place here; give seconds"),
+    (lambda net: net.run(runs=[]), "runs: has no place here; give aqm"),
+    (lambda net: net.run(traffic=[]), "traffic: has no place here; use add_traffic"),
+    (
+        lambda net: net.run(on=Mininet(target="bmv2", repeat=5)),
+        'repeat has no place beside target="b',
+    ),
     (lambda net: net.run(tcp={1j: 2}), "has a value that no file could have"),
     (lambda net: net.run(on=Virtual(seed=-1)), "seed -1: a seed is a number from 0 to 2^64-1"),
     (lambda net: net.run(on=Virtual(seeds=0)), "seeds 0: must be a number from 1 to 10000"),
