@@ -98,8 +98,13 @@ class _Keeper:
         """Serve until the run is over."""
         # Not yet waited for, so the id is init's. The descriptor stays what it is.
         namespace = os.open(f"/proc/{self._pid}/ns/pid", os.O_RDONLY)
-        socket.send_fds(self._lifeline, [READY], [namespace])
-        os.close(namespace)
+        try:
+            socket.send_fds(self._lifeline, [READY], [namespace])
+        except OSError:
+            # The run was interrupted before.
+            return
+        finally:
+            os.close(namespace)
         poller = select.poll()
         for end in (self._lifeline, self._init, self._listener):
             poller.register(end, select.POLLIN)

@@ -9,6 +9,7 @@ import json
 import os
 import queue
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -512,6 +513,23 @@ def test_init_clears_no_longer_than_its_keeper_lives(tmp_path: Path) -> None:
             process.kill()
             process.wait()
             lifetime.close()
+
+
+@pytest.mark.root
+def test_a_keeper_whose_run_has_ended_meanwhile_ends_without_a_word(tmp_path: Path) -> None:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.close()
+    with theirs:
+        ended = subprocess.run(
+            [sys.executable, "-m", keeper.__name__, str(tmp_path), str(theirs.fileno())],
+            pass_fds=(theirs.fileno(),),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.root
