@@ -137,7 +137,8 @@ def _tell(report: Report) -> None:
                 )
             lines.append(told)
     for name, one in document["invariants"].items():
-        verdict = "holds" if not one["failures"] else f"FAILED {one['failures']} times"
+        held = "holds" if one["checks"] else "NOT CHECKED"
+        verdict = held if not one["failures"] else f"FAILED {one['failures']} times"
         lines.append(f"{name:<13} {verdict:<16} {one['checks']:>7} checks  {one['words']}")
     lines += [f"  {found}" for found in report.findings.found[:_SHOWN]]
     if (left_out := sum(report.findings.counted.values()) - _SHOWN) > 0:

@@ -24,7 +24,7 @@ from docsis_control.topology import load_topology
 from docsis_experiments.chaos import books
 from docsis_experiments.chaos.buckets import PEAK_BURST, Parameters
 from docsis_experiments.chaos.faults import CONTROLLER, SECOND, Kind, Part, Target
-from docsis_experiments.chaos.findings import Invariant
+from docsis_experiments.chaos.findings import Findings, Invariant
 from docsis_experiments.chaos.mininet import changes as changing
 from docsis_experiments.chaos.mininet.changes import Changes, compared
 from docsis_experiments.chaos.mininet.injector import possible
@@ -34,6 +34,7 @@ from docsis_experiments.chaos.mininet.sampled import SampledBuckets
 from docsis_experiments.chaos.mininet.schedule import Schedule
 from docsis_experiments.chaos.mininet.traffic import transfers
 from docsis_experiments.chaos.mininet.waiting import Waiting, stolen_ns, waited_ns
+from docsis_experiments.chaos.mininet.watch import Watch
 from docsis_experiments.chaos.mininet.ways import Ways
 from docsis_experiments.chaos.recovery import GRACE_NS, Recovery
 from docsis_testbed.errors import TestbedError
@@ -399,3 +400,37 @@ def test_programs_that_end_again_and_again_end_the_run() -> None:
 def test_a_name_of_a_target_says_what_it_is() -> None:
     assert str(CONTROLLER) == "controller"
     assert str(Target(Part.LINK, "rf")) == "link rf"
+
+
+# --- watches ------------------------------------------------------------------------------
+
+
+class Broken:
+    """A switch of which nothing can be told, for a reason that nobody thought of."""
+
+    name = "cm1"
+
+    def updated_ns(self, *, looped: bool) -> int | None:
+        raise ZeroDivisionError("no clock")
+
+
+def test_a_watch_that_dies_is_found() -> None:
+    looked: Any = Broken()
+    findings, asked = Findings([]), threading.Event()
+
+    def looped() -> bool:
+        asked.set()
+        return True
+
+    watch = Watch(
+        looked, Recovery("cm1"), findings, now_ns=lambda: 7, plan_ns=lambda at: at,
+        pids=lambda: [], looped=looped, lock=threading.Lock(),
+    )  # fmt: skip
+    watch.start()
+    assert asked.wait(SECONDS)
+    watch.end()
+    [found] = findings.found
+    assert (found.at_ns, found.invariant) == (7, Invariant.RECOVERY)
+    assert found.words == (
+        "cm1: the watch ended with ZeroDivisionError: no clock; nothing is known of it since"
+    )

@@ -20,14 +20,15 @@ from docsis_experiments.chaos.faults import (
     Kind,
     Part,
     Rhythm,
+    Span,
     Target,
     alive,
     drawn,
     end_of,
-    tally_targets,
 )
 from docsis_experiments.chaos.findings import Findings, Invariant, Report, summary, tally
 from docsis_experiments.chaos.recovery import Recovery
+from docsis_experiments.chaos.virtual.traffic import _shifts
 
 SWITCH: Final = Target(Part.SWITCH, "cm1")
 HOST: Final = Target(Part.HOST, "cpe1")
@@ -56,7 +57,7 @@ def test_a_seed_is_a_plan_whose_targets_have_one_fault_at_a_time(seed: int, coun
 
 def test_every_kind_of_every_target_comes() -> None:
     plan = drawn(POSSIBLE, 400, 7)
-    assert set(tally_targets(plan)) == {
+    assert {(fault.target, fault.kind) for fault in plan} == {
         (target, kind) for target, kinds in POSSIBLE.items() for kind in kinds
     }
     assert sum(tally(plan).values()) == 400
@@ -70,6 +71,19 @@ def test_lives_are_what_deaths_leave(seed: int, count: int) -> None:
     lives = alive(plan, HOST, end)
     assert len(lives) == len(dead) + 1
     assert sum(life.end - life.start for life in lives) == end - sum(f.length_ns for f in dead)
+
+
+def test_a_node_is_dead_until_the_last_of_its_deaths_is_over() -> None:
+    """A server that dies while its host is dead is back before it."""
+    host, server = (Target(Part.HOST, name) for name in ("cpe1", "server1"))
+    plan = [
+        Fault(1, Kind.KILL, host, 3 * SECOND, 5 * SECOND, 1),
+        Fault(2, Kind.KILL, server, 5 * SECOND, SECOND, 1),
+    ]
+    assert list(_shifts(plan, "cpe1", "server1", 12 * SECOND)) == [
+        Span(0, 3 * SECOND),
+        Span(8 * SECOND, 12 * SECOND),
+    ]
 
 
 def departures(times: list[int], lengths: list[int]) -> tuple[np.ndarray, np.ndarray]:
@@ -200,6 +214,15 @@ def test_a_report_counts_what_did_not_hold_and_names_the_faults() -> None:
     }  # fmt: skip
     assert document["findings"][0]["during"] == ["fault 1: kill switch cm1 at 1.000 s for 1.000 s"]
     assert document["recoveries_ms"] == {"cm1": {"count": 0}}
+
+
+def test_what_was_never_checked_does_not_hold() -> None:
+    findings = Findings([])
+    report = Report("virtual", "residential", 1, 3.0, {}, 0, findings, {}, {}, {})
+    for invariant in Invariant:
+        assert not report.holds
+        findings.check(0, invariant, [])
+    assert report.holds
 
 
 def test_quantiles_are_times_that_there_were() -> None:

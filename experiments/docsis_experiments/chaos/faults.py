@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -94,7 +93,7 @@ class Rhythm:
     """How often faults begin and how long they last, nanoseconds.
 
     Attributes:
-        gap: The mean time between two starts.
+        gap: The mean time between two draws; one whose target is busy is left out.
         shortest: The shortest fault.
         longest: The longest one.
         pause: What a target has at least between two faults of its own.
@@ -156,11 +155,6 @@ def end_of(faults: Iterable[Fault]) -> int:
     return max((fault.end_ns for fault in faults), default=0)
 
 
-def tally_targets(faults: Iterable[Fault]) -> Counter[tuple[Target, Kind]]:
-    """How many faults of each kind every target has."""
-    return Counter((fault.target, fault.kind) for fault in faults)
-
-
 @dataclass(frozen=True)
 class Span:
     """A time from `start` to `end`, nanoseconds."""
@@ -170,10 +164,11 @@ class Span:
 
 
 def alive(faults: Iterable[Fault], target: Target, end: int) -> list[Span]:
-    """When a target is not killed, up to the end of a run."""
+    """When a target is not killed, up to the end of a run; its faults may overlap."""
     spans, start = [], 0
     for fault in sorted(faults, key=lambda fault: fault.start_ns):
         if fault.target == target and fault.kind is Kind.KILL:
             spans.append(Span(start, fault.start_ns))
-            start = fault.end_ns
-    return [*spans, Span(start, end)]
+            start = max(start, fault.end_ns)
+    spans.append(Span(start, end))
+    return [span for span in spans if span.end > span.start]

@@ -71,9 +71,11 @@ class Watch:
         self._thread.start()
 
     def end(self) -> None:
-        """Ends, and returns when it has."""
+        """Ends, and returns when it has; one that does not end in time is a finding."""
         self._over.set()
         self._thread.join(_END_SECONDS)
+        if self._thread.is_alive():
+            self._failed(f"did not end within {_END_SECONDS:g} s")
 
     def began(self) -> None:
         """A fault began that interrupts control."""
@@ -97,6 +99,17 @@ class Watch:
         return Waiting.since_now((os.getpid(), *self._pids()))
 
     def _run(self) -> None:
+        try:
+            self._watch()
+        except Exception as error:  # a defect here may not look like control that holds
+            self._failed(f"ended with {type(error).__name__}: {error}")
+
+    def _failed(self, words: str) -> None:
+        said = f"{self._looked.name}: the watch {words}; nothing is known of it since"
+        with self._lock:
+            self._findings.check(self._now_ns(), Invariant.RECOVERY, [said])
+
+    def _watch(self) -> None:
         turn = 0
         while not self._over.wait(_LOOK_EVERY):
             turn += 1

@@ -88,18 +88,9 @@ def _shifts(faults: Sequence[Fault], host: str, server: str, end_ns: int) -> Ite
         Fault(fault.number, fault.kind, one, fault.start_ns, fault.length_ns, fault.size)
         for fault in dead
     ]
-    for span in _without_overlaps(alive(merged, one, end_ns)):
+    for span in alive(merged, one, end_ns):
         start = span.start
         while span.end - start > _SHORTEST:
             end = min(start + _SHIFT, span.end)
             yield Span(start, end)
             start = end
-
-
-def _without_overlaps(spans: Sequence[Span]) -> Iterator[Span]:
-    reached = 0
-    for span in spans:
-        start = max(span.start, reached)
-        if span.end > start:
-            yield Span(start, span.end)
-        reached = max(reached, span.end)

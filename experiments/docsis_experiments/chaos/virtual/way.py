@@ -65,7 +65,8 @@ class Way:
         process: What it does.
         cut: Nobody reaches it.
         delay: Seconds that each call takes longer.
-        on_call: Told of each method and request, before and after it: drains and follows.
+        on_configure: Called with None before the traffic manager is configured, and with the
+            request after it.
     """
 
     world: World
