@@ -306,3 +306,22 @@ def test_the_command_refuses_a_file_that_is_not_there(
     result = docsis_p4("accept", "referee", "--referee", "missing.json")
     assert result.returncode == 1
     assert "missing.json: cannot be read (No such file or directory)" in result.stderr
+
+
+def test_a_run_without_a_value_is_not_left_out(tmp_path: Path) -> None:
+    """Left out, a run in which nothing arrived would improve the median."""
+
+    class Silent(ToldCase):
+        def values(self, folder: Path, manager: str) -> values.Values:
+            found = dict(super().values(folder, manager))
+            return {**found, "p90_ms": None if found["p50_ms"] == 3 else found["p90_ms"]}
+
+    with pytest.raises(TestbedError, match="1 of 10 runs have no value of p90_ms, so nothing can"):
+        job.run(
+            Silent(float),
+            recorded(tmp_path),
+            virtual=VirtualStage,
+            seeds=rule.RUNS,
+            console=Console(file=io.StringIO(), width=80),
+            results=tmp_path / "results",
+        )

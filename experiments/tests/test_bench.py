@@ -81,6 +81,10 @@ def test_a_picture_takes_the_place_of_no_other_file(tmp_path: Path) -> None:
     (tmp_path / "holiday.png").write_bytes(b"")
     with pytest.raises(TestbedError, match=r"would replace .*holiday.png, which is there already"):
         report.run(1.0, 1, tmp_path / "holiday.json", console)
+    (tmp_path / "link.json").symlink_to(tmp_path / "bench.json")
+    for name in (tmp_path / "link.json", Path("/dev/null")):
+        with pytest.raises(TestbedError, match=r"is there, and is no ordinary file; name another"):
+            report.run(1.0, 1, name, console)
     # Both are of an earlier measurement.
     (tmp_path / "holiday.json").write_text("{}")
     report.check_picture(tmp_path / "holiday.json")

@@ -110,7 +110,8 @@ def interrupts_deferred() -> Iterator[None]:
         with _handlers(note):
             yield
     finally:
-        for number in noted:
+        # Who asks for an end gets it, also where Ctrl-C, which may be taken for less, came first.
+        for number in sorted(noted, key=lambda number: number == signal.SIGINT):
             signal.raise_signal(number)
 
 
@@ -123,5 +124,8 @@ def _handlers(handlers: Mapping[signal.Signals, _Handler]) -> Iterator[None]:
     try:
         yield
     finally:
+        # A signal between two of these would leave the others as they are in the block.
+        kept_out = signal.pthread_sigmask(signal.SIG_BLOCK, handlers)
         for number, handler in before.items():
             signal.signal(number, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, kept_out)

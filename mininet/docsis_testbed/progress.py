@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 LINE_SECONDS: Final = 60.0
-"""How often there is a line where no terminal can draw the bar again."""
+"""The least time between two lines where no terminal can draw the bar again."""
 
 Progress = Callable[[str, float], None]
 """Called with what is happening and the seconds of the run that have passed."""
@@ -49,7 +49,8 @@ def _clock(seconds: float) -> str:
 def progress_bar(console: Console) -> progress.Progress:
     """Makes a bar with what is happening, the time that has passed and about how much is left.
 
-    Where the console is no terminal, a line has the same once a minute.
+    Where the console is no terminal, a line has the same at most once a minute: when something is
+    told, such as the end of a run or the second of one.
     """
     return _Progress(
         TextColumn("{task.description:<36}", markup=False),

@@ -66,6 +66,18 @@ def test_an_interrupt_comes_though_what_it_waited_for_fails() -> None:
     assert isinstance(raised.value.__context__, OSError)
 
 
+def test_who_asks_for_an_end_gets_it_also_behind_a_ctrl_c() -> None:
+    """A command line takes Ctrl-C for the end of a command, and goes on."""
+
+    def both() -> None:
+        with raising_when_terminated(), interrupts_deferred():
+            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    with pytest.raises(SystemExit, match="143"):
+        both()
+
+
 def test_what_is_ignored_stays_ignored_and_what_is_started_inherits_that() -> None:
     with handled(signal.SIGINT, signal.SIG_IGN), interrupts_deferred():
         os.kill(os.getpid(), signal.SIGINT)

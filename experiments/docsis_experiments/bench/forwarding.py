@@ -36,7 +36,6 @@ from docsis_experiments.stages.mininet.traffic import iperf3, irtt
 from docsis_experiments.traffic.lengths import UDP_HEADERS
 from docsis_testbed.endings import how, last_words
 from docsis_testbed.errors import TestbedError
-from docsis_testbed.interrupts import interrupts_deferred
 from docsis_testbed.links import PlainLink
 from docsis_testbed.mininet_package import Mininet
 from docsis_testbed.nodes import Bmv2Switch, DocsisSwitch, P4Switch, QuietHost
@@ -298,11 +297,7 @@ class Bench:
         node = self._net.addHost(
             host.name, cls=QuietHost, run=self._run, ip=str(host.ip), mac=host.mac
         )
-        with interrupts_deferred():
-            link = self._net.addLink(
-                switch, node, cls=PlainLink, port1=port, port2=0, addr2=host.mac
-            )
-            self._run.add_interface(link.intf1.name)
+        self._net.addLink(switch, node, cls=PlainLink, port1=port, port2=0, addr2=host.mac)
         return node
 
     def _launch(self, node: Any, command: list[str], log: Path) -> subprocess.Popen[bytes]:

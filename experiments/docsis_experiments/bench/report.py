@@ -130,8 +130,14 @@ def check_picture(output: Path) -> None:
         output: File for the JSON; one that is there with its picture is replaced with that.
 
     Raises:
-        TestbedError: It would be replaced by its own picture, or a picture is there without it.
+        TestbedError: It is a link, a device or a pipe, which would be replaced; or it would be
+            replaced by its own picture, or a picture is there without it.
     """
+    if output.is_symlink() or (output.exists() and not output.is_file()):
+        raise TestbedError(
+            f"--json {output}: is there, and is no ordinary file; name another one, which is "
+            "replaced as a whole"
+        )
     picture = _picture(output)
     if picture == output:
         raise TestbedError(

@@ -5,7 +5,8 @@ Each number that is looked at has the level LEVEL, and by Bonferroni's inequalit
 levels is the most that the chance of any false alarm can be, whatever depends on what. Bounds
 follow from the law and from how many values there are, and from nothing that was measured. Those of
 counts of independent events are exact; those of sums are Chernoff's, which are on the safe side for
-any number of values, as the few drops of a small probability are not normally distributed.
+any number of values, as the few drops of a small probability are not normally distributed; those of
+a standard deviation are those of a chi-square distribution with the law's own spread.
 """
 
 from __future__ import annotations

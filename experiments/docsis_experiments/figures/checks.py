@@ -70,10 +70,10 @@ class Check:
 
 
 def _mean(counted: Sequence[tuple[int, int]]) -> tuple[float, float, int]:
-    """Mean, standard deviation and number."""
+    """Mean, standard deviation of the sample and number."""
     number = sum(times for _, times in counted)
     mean = sum(value * times for value, times in counted) / number
-    variance = sum((value - mean) ** 2 * times for value, times in counted) / number
+    variance = sum((value - mean) ** 2 * times for value, times in counted) / max(number - 1, 1)
     return mean, sqrt(variance), number
 
 

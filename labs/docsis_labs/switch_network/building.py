@@ -22,7 +22,6 @@ from docsis_testbed import preflight
 from docsis_testbed.addresses import device_address, socket_of
 from docsis_testbed.command_line import CommandLine, Terminal
 from docsis_testbed.errors import TestbedError
-from docsis_testbed.interrupts import interrupts_deferred
 from docsis_testbed.links import PlainLink
 from docsis_testbed.mininet_package import Mininet
 from docsis_testbed.nodes import DocsisSwitch, P4Switch, QuietHost
@@ -109,13 +108,7 @@ def _started(net: Any, network: SwitchNetwork, run: RunState, logs: Path) -> P4S
     )
     for host in network.hosts:
         node = net.addHost(host.name, cls=QuietHost, run=run, ip=str(host.ip), mac=host.mac)
-        with interrupts_deferred():
-            link = net.addLink(
-                switch, node, cls=PlainLink, port1=host.port, port2=0, addr2=host.mac
-            )
-            for end in (link.intf1, link.intf2):
-                if not end.node.inNamespace:
-                    run.add_interface(end.name)
+        net.addLink(switch, node, cls=PlainLink, port1=host.port, port2=0, addr2=host.mac)
     net.configHosts()
     switch.start()
     switch.wait_ready()

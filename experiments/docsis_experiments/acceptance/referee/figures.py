@@ -70,8 +70,14 @@ def _comparison(
     quantity: rule.Quantity,
 ) -> dict[str, Any]:
     theirs = results.values(manager, quantity.name)
-    found = (run[manager][quantity.name] for run in ours)
+    found = [run[manager][quantity.name] for run in ours]
     values = [value for value in found if value is not None]
+    if 0 < len(values) < len(found):
+        # Left out, a run in which nothing arrived would improve what is compared.
+        raise TestbedError(
+            f"{manager}: {len(found) - len(values)} of {len(found)} runs have no value of "
+            f"{quantity.name}, so nothing can be said of it; look at their reports"
+        )
     ratio = comparison.compare(theirs, values, judged=quantity.judged)
     return {
         "manager": manager,
