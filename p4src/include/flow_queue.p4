@@ -43,7 +43,22 @@ const bit<2> SEARCH_NONE  = 0;
 const bit<2> SEARCH_EMPTY = 1;   // found one that is empty
 const bit<2> SEARCH_OWN   = 2;   // found the session's own
 
+// The bytes that came to a sub-queue and that left it, in ingress. More left than came where
+// the order was believed too early (resynchronize.p4): then the sub-queue is empty.
+control SubQueueBytes(in bit<32> index, out bytes_t enqueued, out bytes_t dequeued) {
+    apply {
+        queue_enqueued_bytes.read(enqueued, index);
+        queue_dequeued_bytes.read(dequeued, index);
+        bytes_t depth = enqueued - dequeued;
+        if (depth[31:31] == 1) {
+            enqueued = dequeued;
+        }
+    }
+}
+
 control SearchSlot(in bit<32> index, in bit<32> session, inout bit<2> found, inout bit<32> chosen) {
+    SubQueueBytes() sub_queue_bytes;
+
     apply {
         if (found != SEARCH_OWN) {
             bit<32> owner;
@@ -54,8 +69,7 @@ control SearchSlot(in bit<32> index, in bit<32> session, inout bit<2> found, ino
             } else if (found == SEARCH_NONE) {
                 bytes_t enqueued;
                 bytes_t dequeued;
-                queue_enqueued_bytes.read(enqueued, index);
-                queue_dequeued_bytes.read(dequeued, index);
+                sub_queue_bytes.apply(index, enqueued, dequeued);
                 if (enqueued == dequeued) {
                     found = SEARCH_EMPTY;
                     chosen = index;
@@ -69,12 +83,13 @@ control SearchSlot(in bit<32> index, in bit<32> session, inout bit<2> found, ino
 // and those who have.
 control Sharing(in bit<32> index, in bit<32> session, out bool waits, out bit<32> bit_of_session,
                 out bit<32> sharers) {
+    SubQueueBytes() sub_queue_bytes;
+
     apply {
         bytes_t enqueued;
         bytes_t dequeued;
         bytes_t until;
-        queue_enqueued_bytes.read(enqueued, index);
-        queue_dequeued_bytes.read(dequeued, index);
+        sub_queue_bytes.apply(index, enqueued, dequeued);
         queue_shared_until.read(until, index);
         queue_sharers.read(sharers, index);
         // Modulo 2^32: behind the last byte that left, and not behind the last that came.
@@ -179,6 +194,8 @@ control FlowQueue(in headers_t hdr, inout metadata_t meta, out bytes_t limit) {
 
 // Depth of the longest sub-queue of a service flow, that of the frame's own among them.
 control LongestQueue(in metadata_t meta, in bytes_t own_depth, out bytes_t depth) {
+    SubQueueBytes() sub_queue_bytes;
+
     apply {
         bit<24> longest;
         flow_queue_longest.read(longest, (bit<32>)meta.service_flow);
@@ -188,8 +205,7 @@ control LongestQueue(in metadata_t meta, in bytes_t own_depth, out bytes_t depth
             bytes_t enqueued;
             bytes_t dequeued;
             bit<32> index = (bit<32>)longest[15:0] - SERVICE_FLOWS;
-            queue_enqueued_bytes.read(enqueued, index);
-            queue_dequeued_bytes.read(dequeued, index);
+            sub_queue_bytes.apply(index, enqueued, dequeued);
             if (enqueued - dequeued >= own_depth) {
                 found = true;
                 depth = enqueued - dequeued;

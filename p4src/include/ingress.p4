@@ -14,6 +14,7 @@ control FrameIngress(inout headers_t hdr, inout metadata_t meta,
     Classifier() classifier;
     ServiceFlowQueue() service_flow_queue;
     FlowQueue() flow_queue;
+    SubQueueBytes() sub_queue_bytes;
     DropAtTail() drop_at_tail;
     Standstill() standstill;
     Enqueued() count_enqueued;
@@ -84,10 +85,11 @@ control FrameIngress(inout headers_t hdr, inout metadata_t meta,
         sf_dequeued_bytes.read(dequeued, (bit<32>)meta.service_flow);
         bytes_t backlog = enqueued - dequeued;
         if (backlog[31:31] == 1) {
-            // More has left than came: nothing is queued.
+            // More has left than came: nothing is queued, whatever becomes of this frame.
             sf_resynchronized.count((bit<32>)meta.service_flow);
             enqueued = dequeued;
             backlog = 0;
+            sf_enqueued_bytes.write((bit<32>)meta.service_flow, enqueued);
         }
 
         bytes_t own_depth = backlog;
@@ -100,13 +102,8 @@ control FrameIngress(inout headers_t hdr, inout metadata_t meta,
             if (meta.flow_queuing == 1) {
                 bytes_t own_enqueued;
                 bytes_t own_dequeued;
-                queue_enqueued_bytes.read(own_enqueued, (bit<32>)meta.queue - SERVICE_FLOWS);
-                queue_dequeued_bytes.read(own_dequeued, (bit<32>)meta.queue - SERVICE_FLOWS);
+                sub_queue_bytes.apply((bit<32>)meta.queue - SERVICE_FLOWS, own_enqueued, own_dequeued);
                 own_depth = own_enqueued - own_dequeued;
-                if (own_depth[31:31] == 1) {
-                    own_enqueued = own_dequeued;
-                    own_depth = 0;
-                }
                 meta.enqueued = own_enqueued + length;
                 if (own_depth + length > own_limit) {
                     dropped = DROPPED_FULL;
@@ -154,7 +151,8 @@ control FrameIngress(inout headers_t hdr, inout metadata_t meta,
             meta.enqueued = enqueued + length;
             if (meta.flow_queuing == 1) {
                 bytes_t own_enqueued;
-                queue_enqueued_bytes.read(own_enqueued, (bit<32>)meta.queue - SERVICE_FLOWS);
+                bytes_t own_dequeued;
+                sub_queue_bytes.apply((bit<32>)meta.queue - SERVICE_FLOWS, own_enqueued, own_dequeued);
                 meta.enqueued = own_enqueued + length;
                 meta.sharers = 0;
             }

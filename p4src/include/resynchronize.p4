@@ -137,6 +137,7 @@ control QueueStandstill(in bit<32> queue, in bytes_t dequeued, in bool waits, in
 // they was lost with sub-queues that it had before.
 control Standstill(inout metadata_t meta, in bytes_t enqueued, in bytes_t dequeued,
                    in time_us_t now, out bool probe, out bool vanished) {
+    SubQueueBytes() sub_queue_bytes;
     QueueStandstill() queue_standstill;
     QueueStandstill() all_standstill;
     time_us_t longest;
@@ -169,8 +170,7 @@ control Standstill(inout metadata_t meta, in bytes_t enqueued, in bytes_t dequeu
                 sub_queue = 0;
             }
             standstill_sub_queue.write(queue, sub_queue + 1);
-            queue_enqueued_bytes.read(own_enqueued, meta.first_queue + (bit<32>)sub_queue);
-            queue_dequeued_bytes.read(left, meta.first_queue + (bit<32>)sub_queue);
+            sub_queue_bytes.apply(meta.first_queue + (bit<32>)sub_queue, own_enqueued, left);
             waits = own_enqueued != left;
 
             standstill_empty.read(empty, queue);

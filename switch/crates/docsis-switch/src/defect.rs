@@ -20,10 +20,13 @@ pub fn install() {
     std::panic::set_hook(Box::new(|panic| {
         let contained = grpc_services::panic_is_contained();
         let text = report(panic, contained);
-        if !contained {
-            // What led to it comes before it in the log.
-            logging::finish();
+        if contained {
+            // The switch goes on, so nobody who reads standard error is waited for.
+            tracing::error!("{text}");
+            return;
         }
+        // What led to it comes before it in the log.
+        logging::finish();
         if let Some(path) = LOG_FILE.get()
             && let Ok(mut file) = output_file::append(path)
         {
@@ -32,9 +35,6 @@ pub fn install() {
         last_words::say(move || {
             let _ = std::io::stderr().write_all(text.as_bytes());
         });
-        if contained {
-            return;
-        }
         // Nothing else that runs at an orderly end: it could wait for the thread
         // that is here.
         // SAFETY: no pointers.

@@ -4,6 +4,7 @@
 //! can be faster.
 
 use crate::device_thread::NICE;
+use crate::logging;
 use crate::outbox::Outbox;
 use crate::packet_socket::{PacketSocket, ReceiveBatch};
 use crate::port::{BATCH, Inbox, Port, Received};
@@ -38,8 +39,10 @@ fn pass(
 /// # Errors
 /// One sentence: an interface cannot be opened.
 pub fn run(first: &str, second: &str) -> Result<(), String> {
+    // Before any thread is started, so that all of them leave signals to this one.
     let signals =
         Signals::block().map_err(|error| format!("signals cannot be received: {error}"))?;
+    logging::start(None, None, false)?;
     let how = Opening::default();
     let mut first = ports::open(first, how)?;
     let mut second = ports::open(second, how)?;

@@ -6,6 +6,7 @@
 use crate::cli::LogLevel;
 use crate::output_file;
 use crate::spool::Spools;
+use crate::standard_error::StandardError;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -105,7 +106,7 @@ pub fn start(file: Option<&Path>, level: Option<LogLevel>, console: bool) -> Res
     let level = level.unwrap_or(default);
     let mut spools = Spools::for_the_log();
     let spool = match file {
-        None => spools.start("the log on standard error".into(), std::io::stderr())?,
+        None => spools.start("the log on standard error".into(), StandardError)?,
         Some(path) => {
             let name = format!("log file {}", path.display());
             // To append, because a defect's report is appended, too.

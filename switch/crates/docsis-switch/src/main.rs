@@ -39,6 +39,7 @@ mod scheduling;
 mod server;
 mod slack;
 mod spool;
+mod standard_error;
 mod stf;
 mod switch;
 #[cfg(test)]
@@ -69,9 +70,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Some(Command::Stf(options)) => return stf::run(&options),
         Some(Command::Replay(options)) => return replay::run(&options),
-        Some(Command::Forward { first, second }) => {
-            logging::start(None, None, false).and_then(|_| forward::run(&first, &second))
-        }
+        Some(Command::Forward { first, second }) => forward::run(&first, &second),
         Some(Command::Bench { what }) => bench::run(&what),
         Some(Command::Sample { what }) => bench::sample(&what),
         Some(Command::Ctl(options)) => ctl::run(&options),

@@ -4,7 +4,7 @@
 
 use crate::common::modem::{
     ADAPTIVE_RED, CODEL, DOCSIS_PIE, DROP_TAIL, Flow, Frame, MAX_PACKET, MULTIPLIER, Modem, ONE,
-    PIE, PIE_002, SHORTEST, START, number,
+    PIE, PIE_002, SERVICE_FLOWS, SHORTEST, START, number,
 };
 use proptest::prelude::*;
 
@@ -422,6 +422,48 @@ fn a_negative_depth_is_an_empty_sub_queue() {
     modem.block(SETTLED);
     modem.receive(SETTLED, frame(1, 0, 1_000));
     assert_eq!(modem.depth(FIRST + place), 1_000);
+}
+
+/// Nor is it the longest, beside which a longer one would count for little.
+#[test]
+fn a_negative_depth_is_not_the_longest() {
+    let flow = Flow {
+        manager: PIE,
+        flow_queuing: true,
+        sub_queues: QUEUES,
+        ..Flow::default()
+    };
+    let mut modem = Modem::new(&flow);
+    modem.hashed(FIRST, QUEUES);
+    let places: Vec<u32> = (0..9)
+        .map(|session| frame(session, 0, 1_000).place(QUEUES, MULTIPLIER))
+        .collect();
+    let other = *places.iter().find(|&&place| place != places[0]).unwrap();
+    modem.set_register("queue_dequeued_bytes", (FIRST + other) as usize, 64);
+    let queue = |place: u32| SERVICE_FLOWS as u64 + u64::from(FIRST + place);
+    modem.set_state("flow_queue_longest", queue(other));
+    modem.set_register("controller_heartbeat", 0, 1);
+    modem.block(SETTLED);
+    modem.receive(SETTLED, frame(0, 0, 1_000));
+    modem.receive(SETTLED, frame(0, 1, 1_000));
+    assert_eq!(modem.state("flow_queue_longest"), queue(places[0]));
+}
+
+/// The books are put right by a frame that is dropped, too, and once.
+#[test]
+fn a_dropped_frame_puts_a_negative_backlog_right() {
+    let flow = Flow {
+        buffer_size: 500,
+        ..Flow::default()
+    };
+    let mut modem = Modem::new(&flow);
+    modem.set_state("sf_dequeued_bytes", 64);
+    for n in 0..3 {
+        assert!(!modem.passes(SETTLED, frame(1, n, 1_000)));
+        assert_eq!(modem.backlog(), 0);
+    }
+    assert_eq!(modem.count("sf_drop_buffer_full"), 3);
+    assert_eq!(modem.count("sf_resynchronized"), 1);
 }
 
 /// 002's PIE counts packets: one that is let through although it should be dropped is one, too.

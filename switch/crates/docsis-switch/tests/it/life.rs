@@ -5,8 +5,9 @@
 use crate::common::{Folder, Host, PROGRAM, Switch, WIRE, frame, ip, link, until, with_links};
 use grpc_services::proto::docsis::tm::v1 as tm;
 use grpc_services::proto::docsis::tm::v1::traffic_manager_client::TrafficManagerClient;
+use std::io::{BufRead, BufReader};
 use std::os::fd::AsRawFd;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 #[test]
 fn a_process_may_have_several_devices() {
@@ -210,7 +211,25 @@ fn a_port_goes_down_vanishes_and_comes_back() {
     });
 }
 
-/// Sets the pace of port 2 in packets/s.
+#[test]
+fn a_forwarder_ends_in_order() {
+    with_links(|| {
+        let mut child = Command::new(PROGRAM)
+            .args(["forward", "s1", "s2"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        assert_eq!(line, "docsis-switch forward: ready\n");
+        // SAFETY: no pointers; the child is ours and not yet waited for.
+        unsafe { libc::kill(child.id() as i32, libc::SIGTERM) };
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+    });
+}
+
 /// Sets how many files a switch may have open, and returns how many it might before.
 fn files(switch: &Switch, most: libc::rlim_t) -> libc::rlim_t {
     let mut before = libc::rlimit {
@@ -258,6 +277,7 @@ fn a_port_whose_interface_cannot_be_opened_is_down_until_it_can() {
     });
 }
 
+/// Sets the pace of port 2 in packets/s.
 fn pace(address: &str, rate: u64) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
