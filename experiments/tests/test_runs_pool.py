@@ -99,7 +99,7 @@ def test_a_process_is_not_believed(four: list[Unit], monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(workers, "_work", _lie)
     first, second, third = pool.play_all(four[:3], 1)
     assert "its process answered what is no outcome" in first.failure
-    assert "the code, the pipeline or the world was changed" in second.failure
+    assert "the code, the pipeline, the switch or the world was changed" in second.failure
     assert "its process answered what nobody asked for" in third.failure
 
 
