@@ -254,7 +254,7 @@ fn files(switch: &Switch, most: libc::rlim_t) -> libc::rlim_t {
 }
 
 #[test]
-fn a_port_whose_interface_cannot_be_opened_is_down_until_it_can() {
+fn a_port_whose_interface_cannot_be_opened_tries_again() {
     with_links(|| {
         let folder = Folder::new("reopened");
         let log = folder.file("log");
@@ -269,10 +269,12 @@ fn a_port_whose_interface_cannot_be_opened_is_down_until_it_can() {
             logged.contains("(s2)") && logged.contains("it is tried again")
         });
         files(&switch, most);
-        until("the link", || switch.port(2)["up"] == true);
         let (h1, h2) = (Host::open("h1"), Host::open("h2"));
-        assert!(h1.send(&frame(0, 1)));
-        assert_eq!(h2.receive(5000), Some(frame(0, 1)));
+        // Nothing but a frame tells that the port has the new interface: it may never have been down.
+        until("a frame that passes", || {
+            assert!(h1.send(&frame(0, 1)));
+            h2.receive(100) == Some(frame(0, 1))
+        });
         switch.stop();
     });
 }
