@@ -24,7 +24,8 @@ const bit<8>  DQ_WEIGHT_LOG2 = 2;
 const bit<8>  DQ_TIME_FRACTION = 8;
 // Four minutes for 16 KB; no service is slower.
 const time_us_t LONGEST_DQ_TIME = (1 << 28) - 1;
-const bytes_t MOST_PREDICTED = (1 << 28) - 1;
+// The longest backlog that a delay is predicted for.
+const bytes_t LONGEST_BACKLOG = (1 << 28) - 1;
 
 // `arrival`: when the frame came to the switch. Where sub-queues take turns, frames of the
 // generation before still leave among those of this one. They are departures like any
@@ -94,8 +95,8 @@ control PredictedDelay(in metadata_t meta, in bytes_t backlog, out bit<32> delay
         }
         // More than 2^28 bytes count as so many, so that the product stays within 64 bits.
         bytes_t counted = backlog;
-        if (counted > MOST_PREDICTED) {
-            counted = MOST_PREDICTED;
+        if (counted > LONGEST_BACKLOG) {
+            counted = LONGEST_BACKLOG;
         }
         bit<64> predicted = ((bit<64>)counted * (bit<64>)avg_dq_time)
             >> (DQ_THRESHOLD_LOG2 + DQ_TIME_FRACTION);

@@ -61,20 +61,14 @@ control FrameEgress(inout headers_t hdr, inout metadata_t meta,
             if (meta.queue_manager != DROP_TAIL) {
                 bytes_t enqueued;
                 sf_enqueued_bytes.read(enqueued, (bit<32>)meta.service_flow);
-                backlog = enqueued - dequeued;
-                if (backlog[31:31] == 1) {
-                    backlog = 0;
-                }
+                backlog = queued_bytes(enqueued, dequeued);
                 // DOCSIS-PIE drops at the tail alone.
                 if (meta.queue_manager != DOCSIS_PIE) {
                     bytes_t own_depth = backlog;
                     if (meta.flow_queuing == 1) {
                         bytes_t own_enqueued;
                         queue_enqueued_bytes.read(own_enqueued, sub_queue);
-                        own_depth = own_enqueued - own_dequeued;
-                        if (own_depth[31:31] == 1) {
-                            own_depth = 0;
-                        }
+                        own_depth = queued_bytes(own_enqueued, own_dequeued);
                     }
                     bool drop_head;
                     drop_at_head.apply(meta, length, backlog, own_depth,

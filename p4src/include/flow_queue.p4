@@ -49,8 +49,7 @@ control SubQueueBytes(in bit<32> index, out bytes_t enqueued, out bytes_t dequeu
     apply {
         queue_enqueued_bytes.read(enqueued, index);
         queue_dequeued_bytes.read(dequeued, index);
-        bytes_t depth = enqueued - dequeued;
-        if (depth[31:31] == 1) {
+        if (queued_bytes(enqueued, dequeued) == 0) {
             enqueued = dequeued;
         }
     }

@@ -38,6 +38,12 @@ bytes_t frame_length(in bit<32> packet_length) {
     return packet_length < MIN_FRAME - CRC_BYTES ? MIN_FRAME : packet_length + CRC_BYTES;
 }
 
+// The bytes in a queue, of its counts modulo 2^32; 0 where more has left than came.
+bytes_t queued_bytes(in bytes_t enqueued, in bytes_t dequeued) {
+    bytes_t difference = enqueued - dequeued;
+    return difference[31:31] == 1 ? 32w0 : difference;
+}
+
 const modem_t NO_MODEM = 0;
 const service_flow_t NO_SERVICE_FLOW = 0;
 
