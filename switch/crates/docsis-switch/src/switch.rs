@@ -8,7 +8,7 @@ use crate::defect;
 use crate::device_thread::{self, Common, Scheduling, ToRecord, Wanted};
 use crate::ending::Ending;
 use crate::link::LinkMonitor;
-use crate::logging::{self, Log};
+use crate::logging;
 use crate::port::Time;
 use crate::ports::Opening;
 use crate::privileges;
@@ -129,16 +129,6 @@ pub fn run(args: &SwitchArgs, target: &TargetArgs) -> Result<(), String> {
     if let Some(path) = &args.log_file {
         defect::also_in(path.clone());
     }
-    run_logging(args, target, signals, log)
-}
-
-/// As [`run`], with the log begun.
-fn run_logging(
-    args: &SwitchArgs,
-    target: &TargetArgs,
-    signals: Signals,
-    log: Log,
-) -> Result<(), String> {
     warn_of(args, target);
     let tls = tls(args, target)?;
     let clock = Clock::start();

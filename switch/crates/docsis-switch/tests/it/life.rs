@@ -2,10 +2,11 @@
 //! The life of the process: devices, names, log levels, links that flap,
 //! draining, captures, defects.
 
-use crate::common::{Folder, Host, PROGRAM, Switch, WIRE, frame, ip, link, until, with_links};
+use crate::common::{
+    Folder, Host, PROGRAM, Switch, WIRE, first_line, frame, ip, link, until, with_links,
+};
 use grpc_services::proto::docsis::tm::v1 as tm;
 use grpc_services::proto::docsis::tm::v1::traffic_manager_client::TrafficManagerClient;
-use std::io::{BufRead, BufReader};
 use std::os::fd::AsRawFd;
 use std::process::{Command, Stdio};
 
@@ -219,10 +220,7 @@ fn a_forwarder_ends_in_order() {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap())
-            .read_line(&mut line)
-            .unwrap();
+        let line = first_line(&mut child);
         assert_eq!(line, "docsis-switch forward: ready\n");
         // SAFETY: no pointers; the child is ours and not yet waited for.
         unsafe { libc::kill(child.id() as i32, libc::SIGTERM) };

@@ -20,6 +20,15 @@ pub const PROGRAM: &str = env!("CARGO_BIN_EXE_docsis-switch");
 /// Any free port of the loopback interface.
 const ANY_PORT: &str = "127.0.0.1:0";
 
+/// The first line of what a program prints; "" where it ends without one.
+pub fn first_line(child: &mut Child) -> String {
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    line
+}
+
 /// A switch that is ready.
 pub struct Switch {
     pub child: Child,
@@ -47,10 +56,7 @@ impl Switch {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap())
-            .read_line(&mut line)
-            .unwrap();
+        let line = first_line(&mut child);
         if !line.starts_with("docsis-switch: ready") {
             let mut said = String::new();
             let _ = child.stderr.take().unwrap().read_to_string(&mut said);
