@@ -10,7 +10,7 @@ from docsis_control.tables import MulticastGroup, TableEntry
 from docsis_control.topology.models import Host, Topology
 
 STATION_TABLE: Final = "FrameIngress.bridge.station"
-"""Where a modem's bridge finds an address."""
+"""The table in which a modem's bridge looks up the port behind which a host is."""
 
 
 class ModemBridges:

@@ -359,7 +359,7 @@ class Network:
         for modem in self._data["modems"]:
             hosts = modem.get("hosts")
             for host in hosts if isinstance(hosts, list) else ():
-                # What else a program may have given is told when the topology is built.
+                # Anything else that a program gives here is refused when the topology is built.
                 if isinstance(host, Mapping):
                     there[str(host.get("name"))] = "host"
         if name in there:

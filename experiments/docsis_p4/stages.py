@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -105,11 +106,6 @@ class Mininet:
 
     def __post_init__(self) -> None:
         _check_whole(repeat=self.repeat)
-        if self.repeat is not None and self.target == "bmv2":
-            raise TestbedError(
-                'repeat has no place beside target="bmv2": BMv2 does not tell how late it was, so '
-                "that none of its runs counts; leave one of the two out"
-            )
 
     def play(self, loaded: Loaded, console: Console, results: Path) -> Path:
         """See `Stage`."""
@@ -126,7 +122,7 @@ class Mininet:
 
         with _told_as_arguments():
             numbers = Repetitions.numbers(self.repeat)
-        maker = Repetitions(stage, Store(results / "kept"))
+            maker = Repetitions(stage, Store(results / "kept"))
         return job.run(loaded, maker=maker, numbers=numbers, console=console, results=results)
 
 
@@ -147,4 +143,4 @@ def _told_as_arguments() -> Iterator[None]:
     try:
         yield
     except TestbedError as error:
-        raise TestbedError(str(error).removeprefix("--")) from None
+        raise TestbedError(re.sub(r"(?<!\S)--(?=[a-z])", "", str(error))) from None

@@ -275,7 +275,7 @@ def test_numbers_that_no_result_has_are_said(
 
 
 def test_a_summary_from_before_its_parts_is_exported_and_read(copied: Path, tmp_path: Path) -> None:
-    """What the schema does not ask for may be missing."""
+    """Keys that the schema does not require may be missing."""
     summary = json.loads((copied / "summary.json").read_text())
     for key in ("tier", "seed"):
         del summary[key]

@@ -154,7 +154,7 @@ REFUSED: list[tuple[Callable[[Network], object], str]] = [
     (lambda net: net.run(traffic=[]), "traffic: has no place here; use add_traffic"),
     (
         lambda net: net.run(on=Mininet(target="bmv2", repeat=5)),
-        'repeat has no place beside target="b',
+        "repeat has no place beside target bmv2",
     ),
     (lambda net: net.run(tcp={1j: 2}), "has a value that no file could have"),
     (lambda net: net.run(on=Virtual(seed=-1)), "seed -1: a seed is a number from 0 to 2^64-1"),

@@ -342,7 +342,7 @@ def test_every_outcome_is_kept_once(
     rows: dict[str, Row], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A sitting from its works to its page, twice, and what is new the second time."""
-    # What this machine takes is another test's matter.
+    # Another test measures the machine.
     monkeypatch.setattr(calibration, "costs", lambda folder, jobs: [])
     shelf = Shelf(Store(tmp_path / "kept"))
     request = Request(("000-A1",), Level.STUDY, publish=tmp_path / "docs", note="nothing yet")

@@ -179,7 +179,7 @@ def _init(folder: Path, keeper: socket.socket) -> None:
 def _kill_all(keeper: socket.socket) -> None:
     """SIGKILL for everything else in the namespace, until nothing or no keeper is left."""
     closed = select.poll()
-    # Of its next message, nothing is reported: only that its end is closed.
+    # No events are asked for, so poll() tells only that the keeper has closed its end.
     closed.register(keeper, 0)
     with suppress(ProcessLookupError):
         while True:

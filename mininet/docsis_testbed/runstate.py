@@ -109,13 +109,10 @@ class RunState:
         self._lifetime.mount_proc(pid)
 
     def add_interface(self, name: str) -> None:
-        """Record an interface that we made; one that is recorded already is left."""
+        """Record an interface that we made."""
         index = interface_index(name)
-        if index is None:
-            return
-        interface = InterfaceId(name, index)
-        if interface not in self._state.interfaces:
-            self._state.interfaces.append(interface)
+        if index is not None:
+            self._state.interfaces.append(InterfaceId(name, index))
             self._state.write(self._folder)
 
     def remove_interfaces(self, names: Collection[str]) -> None:

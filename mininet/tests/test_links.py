@@ -142,6 +142,3 @@ def test_only_the_interfaces_of_those_names_are_removed(run: RunState, tmp_path:
     run.remove_interfaces(pairs[0])
     assert there([name for pair in pairs for name in pair]) == list(pairs[1])
     assert recorded(tmp_path) == list(pairs[1])
-    # A name that is recorded once more is so once.
-    run.add_interface(pairs[1][0])
-    assert recorded(tmp_path) == list(pairs[1])

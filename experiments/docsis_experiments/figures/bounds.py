@@ -12,7 +12,6 @@ a standard deviation are those of a chi-square distribution with the law's own s
 from __future__ import annotations
 
 from math import ceil, floor, log, sqrt
-from statistics import NormalDist
 from typing import Final
 
 import numpy as np
@@ -33,8 +32,6 @@ LEVEL: Final = SET_LEVEL / LOOKS
 
 _HALF: Final = log(2 / LEVEL)
 """Minus the logarithm of the level at either end."""
-
-_NORMAL: Final = -NormalDist().inv_cdf(LEVEL / 2)
 
 _TILTS: Final = np.geomspace(1e-4, 30, 400)
 """Chernoff's parameter over a standard deviation: a bound of any holds, and the best is taken."""
@@ -135,7 +132,7 @@ def deviation(true: float, samples: int, excess: float) -> tuple[float, float]:
     """Between which the standard deviation of some values lies.
 
     The variance is about chi-square distributed, with the degrees of freedom that give it the
-    right spread; its quantiles are after Wilson and Hilferty.
+    right spread.
 
     Args:
         true: The law's.
@@ -143,6 +140,5 @@ def deviation(true: float, samples: int, excess: float) -> tuple[float, float]:
         excess: The law's excess kurtosis.
     """
     freedom = (samples - 1) / (1 + excess / 2)
-    spread = 2 / (9 * freedom)
-    low, high = (1 - spread + sign * _NORMAL * sqrt(spread) for sign in (-1, 1))
-    return true * sqrt(max(low, 0.0) ** 3), true * sqrt(high**3)
+    low, high = (stats.chi2.ppf(level, freedom) / freedom for level in (LEVEL / 2, 1 - LEVEL / 2))
+    return true * sqrt(float(low)), true * sqrt(float(high))

@@ -173,7 +173,7 @@ class _Point:
 
     @staticmethod
     def of(sample: Drops) -> _Point:
-        """Those of a sample; above PROB_LOW each frame's probability is that."""
+        """The point of a sample. RFC 8034 gives a frame no probability above PROB_LOW."""
         law = Renewal(min(round(sample.drop_prob * ONE), PROB_LOW))
         low, high = bounds.drops(law, sample.frames)
         return _Point(sample, law, low / sample.frames, high / sample.frames)

@@ -12,11 +12,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+from scipy import stats
 
 from docsis_experiments.measurement.intervals import (
     BOOTSTRAP_RUNS,
@@ -29,9 +29,6 @@ from docsis_experiments.measurement.intervals import (
 from docsis_experiments.measurement.metric import Limits
 from docsis_experiments.populations.models import Band
 from docsis_experiments.populations.table import ResultOfTest
-
-_NORMAL: Final = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
-"""How many standard errors a normal variable is off, two-sided, with CONFIDENCE."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -107,17 +104,9 @@ def share(tests: Iterable[ResultOfTest], name: str, band: Band) -> Share:
     hits = int(np.count_nonzero(within))
     interval = None
     if values.size >= BOOTSTRAP_RUNS:
-        interval = _wilson(hits, int(values.size))
+        found = stats.binomtest(hits, values.size).proportion_ci(CONFIDENCE, method="wilson")
+        interval = Interval(100 * float(found.low), 100 * float(found.high))
     return Share(hits, int(values.size), interval)
-
-
-def _wilson(hits: int, of: int) -> Interval:
-    """The shares that so many hits are not too far from, percent."""
-    part, square = hits / of, _NORMAL**2
-    centre = (part + square / (2 * of)) / (1 + square / of)
-    error = math.sqrt(part * (1 - part) / of + square / (4 * of * of))
-    half = _NORMAL * error / (1 + square / of)
-    return Interval(100 * (centre - half), 100 * (centre + half)).within(Limits(0, 100))
 
 
 def ratio(over: Sequence[ResultOfTest], under: Sequence[ResultOfTest], name: str) -> Ratio:

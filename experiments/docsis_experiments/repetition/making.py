@@ -59,7 +59,7 @@ class Made:
     _said: int = 0
 
     def news(self) -> list[str]:
-        """What has been told since this was called last."""
+        """The sentences that came since the last call."""
         found = self.told[self._said :]
         self._said = len(self.told)
         return found

@@ -101,7 +101,7 @@ def _check(stage: StageName) -> None:
 
 
 def parts_now(stage: StageName) -> Mapping[str, str]:
-    """The same as `parts`, of the files as they are now.
+    """The parts that make a result, hashed from the files as they are now.
 
     Raises:
         TestbedError: A file cannot be read.
