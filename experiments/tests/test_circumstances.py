@@ -10,6 +10,7 @@ from datetime import datetime
 import pytest
 
 from docsis_experiments.reports.folder import circumstances
+from docsis_experiments.reports.words import begun
 
 
 @pytest.fixture
@@ -28,3 +29,9 @@ def test_the_start_has_its_offset_and_its_zone(month: int, offset: str, zone: st
     found = circumstances(datetime(2026, month, 2, 12, 0, 0))
     assert found["started"] == f"2026-0{month}-02 12:00:00{offset}"
     assert found["time_zone"] == zone
+    # People read the zone by its name.
+    assert begun(found) == f"2026-0{month}-02 12:00:00 {zone}"
+
+
+def test_a_folder_of_before_there_were_zones_is_told_without_one() -> None:
+    assert begun({"started": "2026-11-22 12:00:00"}) == "2026-11-22 12:00:00"

@@ -9,7 +9,7 @@ from typing import Any, Final
 from docsis_experiments.reports.page import Page
 from docsis_experiments.reports.plots import comparison
 from docsis_experiments.reports.plots.subjects import called
-from docsis_experiments.reports.words import number
+from docsis_experiments.reports.words import begun, number
 
 
 def common_reason(summary: Mapping[str, Any]) -> str:
@@ -98,7 +98,7 @@ def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
     first, *others = names.values()
     return {
         "title": f"{' and '.join(others)} against {first}",
-        "subtitle": details["started"],
+        "subtitle": begun(details),
         "opening": sentences(summary),
         "names": names,
         "several": len(others) > 1,

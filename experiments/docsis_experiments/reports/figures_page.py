@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from docsis_experiments.reports.page import Page
 from docsis_experiments.reports.plots import decisions
+from docsis_experiments.reports.words import begun
 
 
 def _sentence(checks: Sequence[Mapping[str, Any]]) -> str:
@@ -22,7 +23,7 @@ def _sentence(checks: Sequence[Mapping[str, Any]]) -> str:
 def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
     return {
         "title": "Figures of the papers, made of the pipeline",
-        "subtitle": f"{details['started']}, {summary['frames']:,} frames and "
+        "subtitle": f"{begun(details)}, {summary['frames']:,} frames and "
         f"{summary['trials']:,} trials in virtual time, seed {summary['seed']}",
         "opening": [_sentence(summary["checks"])],
         "bad_news": not all(check["passed"] for check in summary["checks"]),

@@ -9,7 +9,7 @@ from typing import Any, Final
 from docsis_experiments.reports.page import Page
 from docsis_experiments.reports.plots import population
 from docsis_experiments.reports.sweep_page import estimated
-from docsis_experiments.reports.words import number
+from docsis_experiments.reports.words import begun, number
 
 _STAGES: Final = {"virtual": "virtual time", "mininet": "Mininet"}
 
@@ -67,7 +67,7 @@ def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
     after = "in virtual time none of it changes a result."
     return {
         "title": summary["title"],
-        "subtitle": f"{details['started']}, {summary['tests']} tests of each arm, seed "
+        "subtitle": f"{begun(details)}, {summary['tests']} tests of each arm, seed "
         f"{summary['seed']}, {_STAGES[summary['stage']]}",
         "opening": opening(summary),
         "estimated": estimated,

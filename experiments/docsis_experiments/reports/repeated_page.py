@@ -16,7 +16,7 @@ from docsis_experiments.reports.plots import repeated
 from docsis_experiments.reports.repeated_summary import REACHES_OVER, counted
 from docsis_experiments.reports.single_page import directions, source_words
 from docsis_experiments.reports.ways import other_way, told_way
-from docsis_experiments.reports.words import band
+from docsis_experiments.reports.words import band, begun
 from docsis_experiments.reports.words import number as short
 from docsis_experiments.stages.mininet import timers
 
@@ -121,7 +121,7 @@ def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
     judged = [entry for entry in summary["expectations"] if entry["verdict"] is not None]
     return {
         "title": summary["title"],
-        "subtitle": f"{details['started']}, {played(summary)}, {summary['target']} switch, "
+        "subtitle": f"{begun(details)}, {played(summary)}, {summary['target']} switch, "
         f"{summary['topology']}, {directions(summary)}",
         "opening": [words for words in (summary["sentence"], found(summary)) if words],
         "bad_news": summary["verdict"] == "contradicted",

@@ -16,7 +16,7 @@ from docsis_experiments.reports.page import Page, stage_words, time_values
 from docsis_experiments.reports.plots import single
 from docsis_experiments.reports.plots.look import STYLES, Style
 from docsis_experiments.reports.ways import direction_of, other_way, told_way
-from docsis_experiments.reports.words import band, number
+from docsis_experiments.reports.words import band, begun, number
 
 FIRST: Final = (*MAIN, induced_latency.METRIC)
 """Metrics of the first table of runs; the second one has the rest."""
@@ -164,7 +164,7 @@ def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
         "title": f"{summary['title']}: {summary['topology']}, {tier}"
         if (tier := summary.get("tier"))
         else summary["title"],
-        "subtitle": f"{details['started']}, {summary['target']} switch"
+        "subtitle": f"{begun(details)}, {summary['target']} switch"
         f"{' (approximate)' if summary.get('approximations') else ''}, {summary['topology']}, "
         f"{directions(summary)}{stage_words(summary)}",
         "opening": [words for words in opening if words],

@@ -10,7 +10,7 @@ from docsis_experiments.measurement.metrics import latency
 from docsis_experiments.reports.columns import MAIN, OTHERS, Column, columns
 from docsis_experiments.reports.page import Page
 from docsis_experiments.reports.plots import sweep
-from docsis_experiments.reports.words import number
+from docsis_experiments.reports.words import begun, number
 
 Entry = Mapping[str, Any]
 """A part of summary.json."""
@@ -59,7 +59,7 @@ def _values(summary: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
     machine = details["machine"]
     return {
         "title": summary["title"],
-        "subtitle": f"{details['started']}, {summary['base']} on {summary['topology']}, "
+        "subtitle": f"{begun(details)}, {summary['base']} on {summary['topology']}, "
         f"{summary['direction']}, virtual time, {summary['runs']} runs",
         "opening": [words for words in (_sentence(summary),) if words],
         "estimated": estimated,
