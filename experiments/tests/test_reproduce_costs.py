@@ -138,7 +138,7 @@ def test_a_work_that_rows_share_is_counted_once(tmp_path: Path) -> None:
 
 
 def test_accuracy_is_told() -> None:
-    account = Account(made=3, seconds=100.0, estimated=120.0)
+    account = Account(made={"a", "b", "c"}, seconds=100.0, estimated=120.0)
     assert accuracy(account).endswith("of a processor; the estimate was 2 min, 20% more.")
     said = [core_time(seconds) for seconds in (1.25, 40.0, 600.0, 7200.0)]
     assert said == ["1.2 s", "40 s", "10 min", "2.0 h"]

@@ -88,7 +88,7 @@ def test_an_undecided_row_is_extended_once(tmp_path: Path) -> None:
 
 
 def test_a_row_whose_extension_fails_keeps_its_outcome(tmp_path: Path) -> None:
-    row, words = run(tmp_path, "first", LastFails(2), "2 of 130 runs and draws failed.*was killed")
+    row, words = run(tmp_path, "first", LastFails(2), "2 of 120 runs and draws failed.*was killed")
     assert "000-B1: keeps its outcome, because 2 runs of its extension failed" in words
     assert (row["state"], row["extension"]) == ("undecided", "due")
     assert row["readings"][0]["seeds"] == [1, 2, 3, 4, 5]
@@ -104,7 +104,8 @@ def test_an_extension_that_costs_too_much_is_told(
     monkeypatch.setattr(outcomes, "MOST_EXTENSION_SECONDS", -1.0)
     row, words = run(tmp_path, "results")
     assert "is undecided, and is not extended to 60 seeds" in words
-    assert (row["state"], row["extension"]) == ("undecided", "due")
+    assert (row["state"], row["extension"]) == ("undecided", "refused")
+    assert row["readings"][0]["extension"] == "refused"
 
 
 def test_an_extension_that_is_there_is_judged_whatever_it_costs(
@@ -118,7 +119,7 @@ def test_an_extension_that_is_there_is_judged_whatever_it_costs(
 
 
 def test_without_a_player_an_extension_that_is_not_there_stays_due(tmp_path: Path) -> None:
-    run(tmp_path, "first", LastFails(2), "2 of 130 runs and draws failed.*was killed")
+    run(tmp_path, "first", LastFails(2), "2 of 120 runs and draws failed.*was killed")
     row, _ = run(tmp_path, "second", None)
     assert (row["state"], row["extension"]) == ("undecided", "due")
 

@@ -1,33 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""results.json and its page: what came of rows, what changed, and several sittings together."""
+"""results.json of a sitting and its page: what came of rows, and what changed."""
 
 from __future__ import annotations
 
 import copy
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rich.console import Console
 from toy_rows.made import catalogue, toys
+from toy_rows.pages import content, entry, evaluated, figure
 
 from docsis_experiments.reproduction import earlier, job, outcomes
 from docsis_experiments.reproduction.catalogue.rule import Amendment
-from docsis_experiments.reproduction.circumstances import Circumstances
 from docsis_experiments.reproduction.costs import calibration
-from docsis_experiments.reproduction.document import counts, row
-from docsis_experiments.reproduction.evaluation import Evaluated
 from docsis_experiments.reproduction.figure import (
     Axis,
     Figure,
     Line,
     Made,
     Panel,
-    Published,
     place,
 )
 from docsis_experiments.reproduction.figure_data import as_data
@@ -38,85 +34,17 @@ from docsis_experiments.reproduction.making import Processes
 from docsis_experiments.reproduction.page import html, values
 from docsis_experiments.reproduction.page.drawing import picture
 from docsis_experiments.reproduction.request import Request
-from docsis_experiments.reproduction.row import Asked, Level, Measured, Row, Seeds
+from docsis_experiments.reproduction.row import Level, Row, Seeds
 from docsis_experiments.reproduction.shelf import Shelf
 from docsis_experiments.reproduction.writing import publish
 from docsis_experiments.runs.store import Store
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import ROOT
 
-MADE = Circumstances("2026-11-23T12:00:00+00:00", "0123456789", "a machine", {"code": "ab"})
-
-Data = dict[str, Any]
-
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
     return toys(tmp_path_factory.mktemp("toys"))
-
-
-def evaluated(
-    row: Row, level: Level, parts: Mapping[str, Measured], problem: str = "", reading: int = 1
-) -> Evaluated:
-    return Evaluated(row, Asked(level, reading, (1, 2, 3)), parts, 6, 4 if problem else 6, problem)
-
-
-def entry(
-    rows: dict[str, Row],
-    name: str,
-    level: Level = Level.STUDY,
-    seconds: Iterable[float] = (75.0, 76.0, 77.0),
-    problem: str = "",
-    stage: Any = "virtual",
-) -> Data:
-    """A row of results.json."""
-    rule = catalogue()[name]
-    numbers = dict(enumerate(seconds, 1))
-    parts = {part.name: Seeds(numbers) for part in rule.parts[:1]}
-    found = [evaluated(rows[name], level, parts, problem)] if name in rows else []
-    done = judged(rule, found, level, stage, why_not="" if name in rows else "nothing measures it")
-    return row(done, level, stage, MADE, ())
-
-
-def content(found: list[Data], level: Level = Level.STUDY, stage: str = "virtual") -> Data:
-    return {
-        "experiment": "reproduction", "version": 1, "level": level.value, "stage": stage,
-        "made": MADE.as_data(),
-        "cost": {"works": 6, "kept": 2, "made": 4, "failed": 0, "seconds": 8.0,
-                 "estimated_seconds": 9.0},
-        "counts": counts(found), "rows": found, "figures": [as_data(figure())], "since": None,
-    }  # fmt: skip
-
-
-def figure(name: str = "000-1") -> Figure:
-    nothing = float("nan")
-    return Figure(
-        name,
-        "A <toy> figure",
-        (
-            Panel(
-                "left",
-                Axis("Buffer (ms)", logarithmic=True),
-                Axis("Latency (ms)", low=0),
-                (
-                    Line("pie", (10, 20, 50), (1, nothing, 3), (0.5, nothing, 2), (2, nothing, 4)),
-                    Line("steps", (10, 20), (1, 2), shape="steps"),
-                    Line("bars", (10, 20), (1, 2), shape="bars"),
-                    Line("many", tuple(range(1, 100)), (1.0,) * 99, (0.9,) * 99, (1.1,) * 99),
-                ),
-                (
-                    Published("points", (10, 20), (1, 2), joined=True, line="pie"),
-                    Published("band", low=1, high=2),
-                    Published("open", low=1),
-                    Published("level", low=2, high=2),
-                ),
-            ),
-            Panel("right", Axis("x", ticks=((1, "one"),)), Axis("y", True, 0.1, 10), ()),
-            Panel("third", Axis("x"), Axis("y"), ()),
-        ),
-        "As the paper has it.",
-        ("000-A1",),
-    )
 
 
 def test_states(rows: dict[str, Row]) -> None:
@@ -233,81 +161,9 @@ def test_what_changed(rows: dict[str, Row]) -> None:
     )  # fmt: skip
 
 
-def test_sittings_are_put_together(rows: dict[str, Row], tmp_path: Path) -> None:
-    first = content([entry(rows, "000-A1"), entry(rows, "000-A2", problem="stopped")])
-    publish(first, tmp_path)
-    bad = entry(rows, "000-A1", problem="stopped")
-    second = content([bad, entry(rows, "000-A2")])
-    page = publish(second, tmp_path)
-    found = earlier.read(tmp_path / "results.json")
-    assert [one["state"] for one in found["rows"]] == ["reproduced", "contradicted"]
-    assert found["since"]["changes"] != []
-    assert page.name == "index.html"
-    assert "000-A2" in page.read_text()
-
-
-def test_a_sitting_of_some_rows_leaves_all_in_their_order(rows: dict[str, Row]) -> None:
-    before = content([entry(rows, "000-A1"), entry(rows, "000-A2")])
-    for name, shown in zip(("000-F9", "000-F10"), before["rows"], strict=True):
-        shown["id"] = name
-    after = content([copy.deepcopy(before["rows"][1])])
-    found = earlier.together(before, after, "x")
-    assert [one["id"] for one in found["rows"]] == ["000-F9", "000-F10"]
-
-
 def test_figures_stand_in_the_order_of_their_numbers() -> None:
     ids = ["001-9", "001-15-16", "000-10", "001-10", "000-2a", "000-2"]
     assert sorted(ids, key=place) == ["000-2", "000-2a", "000-10", "001-9", "001-10", "001-15-16"]
-
-
-def test_a_verdict_is_not_replaced_by_a_provisional_one(rows: dict[str, Row]) -> None:
-    full = entry(rows, "000-A1", Level.FULL, (75.0, 76.0, 77.0, 75.5))
-    assert full["standing"] == "verdict"
-    later = content([entry(rows, "000-A1", seconds=(1.0, 1.1, 1.2))])
-    found = earlier.together(content([full], Level.FULL), later, "x")
-    assert found["rows"][0]["state"] == "reproduced"
-
-
-def test_no_outcome_is_ever_lost(rows: dict[str, Row]) -> None:
-    """Each of three sittings has a store of its own, so none knows the others' outcomes."""
-
-    def sitting(stage: str, date: str) -> dict[str, Any]:
-        made = content([entry(rows, "000-A1", Level.FULL, (75.0, 76.0, 77.0), stage=stage)])
-        made["stage"] = stage
-        [row] = made["rows"]
-        row["history"] = [
-            {"state": "reproduced", "standing": "verdict", "level": "full", "stage": stage,
-             "hash": row["hash"], "date": date, "commit": "0" * 10, "why": ""},
-        ]  # fmt: skip
-        return made
-
-    page = sitting("virtual", "2026-11-24")
-    for later in (sitting("mininet", "2026-11-25"), sitting("virtual", "2026-11-23")):
-        page = earlier.together(page, later, "x")
-    again = earlier.together(page, sitting("virtual", "2026-11-23"), "x")
-    earlier.validate(again, "x")
-    assert [(one["stage"], one["date"]) for one in again["rows"][0]["history"]] == [
-        ("virtual", "2026-11-23"), ("virtual", "2026-11-24"), ("mininet", "2026-11-25"),
-    ]  # fmt: skip
-
-
-def test_mininet_stands_beside(rows: dict[str, Row]) -> None:
-    virtual = content([entry(rows, "000-A1")])
-    real = content([entry(rows, "000-A1", Level.FULL, (75.0, 76.0, 77.0), stage="mininet")])
-    real["stage"], real["level"] = "mininet", "full"
-    real["figures"] = [{**figure, "title": "Mininet's"} for figure in virtual["figures"]]
-    found = earlier.together(virtual, real, "x")
-    [one] = found["rows"]
-    assert [reading["stage"] for reading in one["readings"]] == ["virtual", "mininet"]
-    assert one["standing"] == "provisional"
-    assert (found["level"], found["stage"]) == ("study", "virtual")
-    assert found["figures"] == virtual["figures"] != real["figures"]
-    newer = {**real, "figures": [{**figure, "title": "newer"} for figure in real["figures"]]}
-    assert earlier.together(real, newer, "x")["figures"] == newer["figures"]
-    again = earlier.together(found, virtual, "x")
-    assert [r["stage"] for r in again["rows"][0]["readings"]] == ["virtual", "mininet"]
-    earlier.validate(again, "x")
-    assert "Mininet: " in html.text(again)
 
 
 @pytest.mark.parametrize(
@@ -317,7 +173,8 @@ def test_mininet_stands_beside(rows: dict[str, Row]) -> None:
         ("[]", "is damaged"),
         ("{}", "is no results.json of docsis-p4 reproduce"),
         ('{"experiment": "reproduction", "version": 9}', "is of version 9, and this program reads"),
-        ('{"experiment": "reproduction", "version": 1}', "the top: 'level' is a required property"),
+        ('{"experiment": "reproduction", "version": 1}', "is damaged ('rows' is not there)"),
+        ('{"experiment": "reproduction", "version": 2}', "the top: 'level' is a required property"),
         ("[" * 100_000, "is damaged"),
     ],
 )
@@ -347,7 +204,7 @@ def test_every_outcome_is_kept_once(
     shelf = Shelf(Store(tmp_path / "kept"))
     request = Request(("000-A1",), Level.STUDY, publish=tmp_path / "docs", note="nothing yet")
 
-    def drawn(made: Mapping[str, Made]) -> list[Figure]:
+    def draw(made: Mapping[str, Made]) -> list[Figure]:
         assert set(made["000-A1"].results.runs("tail")) == {1, 2, 3}
         return [figure("000-1")]
 
@@ -357,7 +214,7 @@ def test_every_outcome_is_kept_once(
     for number in (1, 2):
         console = Console(record=True, width=150, file=(tmp_path / "console").open("w"))
         bench = Bench(
-            rows, catalogue(), shelf, {drawn: ("000-A1",), broken: ("000-A1", "000-A2")},
+            rows, catalogue(), shelf, {draw: ("000-A1",), broken: ("000-A1", "000-A2")},
             tmp_path / f"results-{number}",
         )  # fmt: skip
         folder = job.run(request, player=Processes(1), jobs=1, console=console, bench=bench)

@@ -18,6 +18,8 @@ from docsis_testbed.paths import ROOT
 _CHANGED = "+changes"
 _PROGRAM = (".", ":(exclude)docs/results")
 """The files whose changes count. Published results are not part of the program."""
+_FOLDERS = ("control_plane", "experiments", "mininet", "p4src", "switch")
+"""Where a new file is of the program before git knows it: rows and metrics are found there."""
 
 
 @dataclass(frozen=True)
@@ -66,16 +68,21 @@ def _commit() -> str:
     if INSTALLED:
         return ""
     found = _git("rev-parse", "--short=10", "HEAD")
-    changed = _git("status", "--porcelain", "--untracked-files=no", "--", *_PROGRAM)
-    return f"{found}{_CHANGED}" if found and changed else found
+    if not found:
+        return ""
+    known = _git("status", "--porcelain", "--untracked-files=no", "--", *_PROGRAM)
+    new = _git("ls-files", "--others", "--exclude-standard", "--", *_FOLDERS)
+    # Where git does not tell, nobody knows that there are no changes.
+    return found if known == new == "" else f"{found}{_CHANGED}"
 
 
-def _git(*arguments: str) -> str:
+def _git(*arguments: str) -> str | None:
+    """What git prints; None where it fails."""
     try:
         ended = subprocess.run(
             ["git", "-C", str(ROOT), *arguments],
             capture_output=True, text=True, check=False, timeout=10,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return ended.stdout.strip() if ended.returncode == 0 else ""
+        return None
+    return ended.stdout.strip() if ended.returncode == 0 else None

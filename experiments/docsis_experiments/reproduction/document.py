@@ -26,7 +26,7 @@ from docsis_experiments.reproduction.row import Level, Seeds
 from docsis_experiments.runs.sources import StageName
 
 EXPERIMENT: Final = "reproduction"
-VERSION: Final = 1
+VERSION: Final = 2
 
 RAN: Final = "run"
 """State of what has run and is not judged."""
@@ -60,7 +60,7 @@ def row(
         "why": why,
         "extension": extension.value,
         "readings": [
-            _reading(done, number, evaluated, level, stage)
+            _reading(done, number, evaluated, level, stage, made)
             for number, evaluated in sorted(done.readings.items())
         ],
         "history": [_outcome(kept) for kept in history if kept.reading == FIRST],
@@ -80,13 +80,19 @@ def _registered(rule: Rule) -> dict[str, Any]:
         "rule": rule.rule,
         "hash": rule.hash,
         "registered": rule.registered.isoformat(),
-        "amended": [
-            {"date": one.date.isoformat(), "before": one.before, "was": one.was, "why": one.why}
-            for one in rule.amended
-        ],
+        "current_hash": rule.hash,
+        "amended": amendments(rule),
         "best": rule.best.value,
         "said_beforehand": rule.said_beforehand,
     }
+
+
+def amendments(rule: Rule) -> list[dict[str, Any]]:
+    """What was changed in a rule since it was registered, oldest first."""
+    return [
+        {"date": one.date.isoformat(), "before": one.before, "was": one.was, "why": one.why}
+        for one in rule.amended
+    ]
 
 
 def _state(done: RowDone, level: Level) -> tuple[str, str, str]:
@@ -110,11 +116,17 @@ def _state(done: RowDone, level: Level) -> tuple[str, str, str]:
 
 
 def _reading(
-    done: RowDone, number: int, evaluated: Evaluated, level: Level, stage: StageName
+    done: RowDone,
+    number: int,
+    evaluated: Evaluated,
+    level: Level,
+    stage: StageName,
+    made: Circumstances,
 ) -> dict[str, Any]:
     found = None if done.judged is None else done.judged.readings.get(number)
     reading = done.rule.reading(number) if number in done.rule.reading_numbers else None
     words = "as the catalogue reads the paper" if number == FIRST else ""
+    extension = Extension.NOT_DUE if done.judged is None else done.judged.extension
     return {
         "reading": number,
         "words": words if reading is None else reading.words,
@@ -128,6 +140,9 @@ def _reading(
         "definitions": None if found is None else found.definitions,
         "why": evaluated.problem or ("" if found is None else found.why),
         "notes": list(evaluated.notes),
+        "hash": done.rule.hash,
+        "extension": (extension if number == FIRST else Extension.NOT_DUE).value,
+        "made": made.as_data(),
         "parts": [] if found is None else _parts(found, done.rule),
     }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An earlier results.json: read without trust, compared, and put together with a new one."""
+"""An earlier results.json: read without trust, and compared with a new one."""
 
 from __future__ import annotations
 
@@ -11,16 +11,22 @@ from typing import Any, Final
 import jsonschema
 
 from docsis_experiments.reports import document as documents
-from docsis_experiments.reproduction.catalogue.loader import registered_rules
-from docsis_experiments.reproduction.document import EXPERIMENT, VERSION, counts
-from docsis_experiments.reproduction.figure import place
-from docsis_experiments.reproduction.judge.verdict import Standing, Verdict
+from docsis_experiments.reproduction.catalogue.rule import FIRST
+from docsis_experiments.reproduction.document import EXPERIMENT, RAN, VERSION
+from docsis_experiments.reproduction.judge.verdict import Extension, Standing
+from docsis_experiments.runs.sources import StageName
 from docsis_testbed.errors import TestbedError
 
 MOST_BYTES: Final = 256 << 20
 
 _MOST_PART_CHANGES: Final = 5
 """The most changes of parts that are told of a row; the rest is counted."""
+
+_BEFORE_READINGS_OF_THEIR_OWN: Final = 1
+"""The version whose rows alone say when, by which rule and how far extended they were judged."""
+
+_STAGES: Final[tuple[StageName, ...]] = ("virtual", "mininet")
+"""The stages, that which decides first."""
 
 Data = dict[str, Any]
 """results.json, or a part of it."""
@@ -40,12 +46,16 @@ def read(path: Path) -> Data:
     try:
         if len(content) > MOST_BYTES:
             raise ValueError(f"it has more than {MOST_BYTES} bytes")
-        found = json.loads(content)
-        if not isinstance(found, dict):
+        loaded = json.loads(content)
+        if not isinstance(loaded, dict):
             raise ValueError("it is no mapping")
+        found: Data = loaded
+        is_ours = found.get("experiment") == EXPERIMENT
+        if is_ours and found.get("version") == _BEFORE_READINGS_OF_THEIR_OWN:
+            found = _upgraded(found)
     except (ValueError, RecursionError) as error:
         raise TestbedError(f"{path}: is damaged ({str(error)[:200]})") from None
-    if found.get("experiment") != EXPERIMENT:
+    if not is_ours:
         raise TestbedError(f"{path}: is no results.json of docsis-p4 reproduce")
     if found.get("version") != VERSION:
         raise TestbedError(
@@ -69,8 +79,48 @@ def validate(content: Mapping[str, Any], name: str) -> None:
         raise TestbedError(f"{name}: {place}: {error.message[:300]}") from None
 
 
+def _upgraded(content: Data) -> Data:
+    """Results of version 1 as those of today.
+
+    Raises:
+        ValueError: They have not the shape of version 1.
+    """
+    try:
+        return {
+            **content,
+            "version": VERSION,
+            "rows": [_upgraded_row(row) for row in content["rows"]],
+            "figures": [
+                {**figure, "drawn_of": figure["rows"], "level": None, "made": None}
+                for figure in content["figures"]
+            ],
+        }
+    except KeyError as error:
+        raise ValueError(f"{error} is not there") from None
+    except TypeError:
+        raise ValueError("it has not the shape of version 1") from None
+
+
+def _upgraded_row(row: Data) -> Data:
+    decides = _stage(row)
+
+    def upgraded(reading: Data) -> Data:
+        decisive = reading["stage"] == decides
+        first = decisive and reading["reading"] == FIRST
+        return {
+            **reading,
+            "hash": row["hash"],
+            "extension": row["extension"] if first else Extension.NOT_DUE.value,
+            # All of a row's readings on a stage came from one sitting; of the other nobody knows.
+            "made": row["made"] if decisive else None,
+        }
+
+    readings = [upgraded(reading) for reading in row["readings"]]
+    return {**row, "current_hash": row["hash"], "readings": readings}
+
+
 def since(before: Mapping[str, Any], rows: list[Data], name: str) -> Data:
-    """Lists the changes, for results.json.
+    """Lists the changes, for results.json: of rules, and of first readings on the same stage.
 
     Args:
         before: The earlier results.
@@ -91,9 +141,18 @@ def _changes(before: Data, after: Data) -> Iterator[Data]:
     name = after["id"]
     if before["hash"] != after["hash"]:
         yield _change(name, "the rule", before["hash"], after["hash"])
-    if _state(before) != _state(after):
-        yield _change(name, "the outcome", _state(before), _state(after))
-    old, new = _verdicts(before), _verdicts(after)
+    if after["state"] == RAN:
+        return  # nothing was judged
+    old, new = _state(before), _state(after)
+    # What Mininet has is no change of what virtual time had.
+    same_stage = len({_stage(before), _stage(after)} - {None}) < 2
+    if old != new and same_stage:
+        yield _change(name, "the outcome", old, new)
+    for stage in _STAGES:
+        yield from _changed_parts(name, _verdicts(before, stage), _verdicts(after, stage))
+
+
+def _changed_parts(name: str, old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Data]:
     changed = [part for part in new if part in old and old[part] != new[part]]
     for part in changed[:_MOST_PART_CHANGES]:
         yield _change(name, part, old[part], new[part])
@@ -110,76 +169,18 @@ def _state(row: Data) -> str:
     return f"{row['state']}, provisional" if provisional else str(row["state"])
 
 
-def _verdicts(row: Data) -> dict[str, str]:
+def _stage(row: Data) -> StageName | None:
+    """The stage of what decides a row; None of one that has no reading."""
+    found = [one["stage"] for one in row["readings"] if one["reading"] == FIRST]
+    return next((stage for stage in _STAGES if stage in found), None)
+
+
+def _verdicts(row: Data, stage: StageName) -> dict[str, str]:
+    where = "" if stage == "virtual" else ", in Mininet"
     return {
-        part["name"]: part["verdict"]
+        f"{part['name']}{where}": part["verdict"]
         for reading in row["readings"]
-        if reading["reading"] == 1 and reading["stage"] == "virtual"
+        if reading["reading"] == FIRST and reading["stage"] == stage
         for part in reading["parts"]
         if part["verdict"] is not None
     }
-
-
-def together(before: Mapping[str, Any], after: Data, name: str) -> Data:
-    """The last outcome of every row, of two sittings.
-
-    A row that was run now takes the place of the earlier one, unless that has a verdict and this a
-    provisional one. What was run in Mininet stands beside what was run in virtual time. Outcomes
-    that there ever were stay, whichever row stands (catalogue, section 1).
-
-    Args:
-        before: The earlier results.
-        after: The new ones.
-        name: The earlier file's name.
-    """
-    rows = {row["id"]: row for row in before["rows"]}
-    for row in after["rows"]:
-        earlier = rows.get(row["id"])
-        if earlier is None:
-            rows[row["id"]] = row
-        else:
-            stands = _newer(earlier, row, after["stage"])
-            rows[row["id"]] = {**stands, "history": _both(earlier["history"], row["history"])}
-    order = {name: number for number, name in enumerate(registered_rules())}
-    # Rows that the catalogue does not have any more stand last.
-    merged = sorted(rows.values(), key=lambda row: (order.get(row["id"], len(order)), row["id"]))
-    # Virtual time decides. A sitting in Mininet adds its readings to a page of virtual time, and
-    # changes neither the page's level nor its figures.
-    adds = after["stage"] == "mininet" != before["stage"]
-    beside, decides = (after, before) if adds else (before, after)
-    figures = {figure["id"]: figure for one in (beside, decides) for figure in one["figures"]}
-    return {
-        **after,
-        "level": decides["level"],
-        "stage": decides["stage"],
-        "rows": merged,
-        "counts": counts(merged),
-        "figures": [figures[key] for key in sorted(figures, key=place)],
-        "since": since(before, merged, name),
-    }
-
-
-def _both(before: list[Data], after: list[Data]) -> list[Data]:
-    """All outcomes of two histories, oldest first; either may have been kept elsewhere."""
-    found = {json.dumps(one, sort_keys=True): one for one in (*before, *after)}
-    return sorted(found.values(), key=lambda one: str(one["date"]))
-
-
-def _newer(before: Data, after: Data, stage: str) -> Data:
-    """The row of two that stands."""
-    if stage == "mininet":
-        others = [reading for reading in before["readings"] if reading["stage"] != "mininet"]
-        if not after["readings"]:
-            return before
-        if not others:
-            return after
-        return {**before, "readings": [*others, *after["readings"]]}
-    not_run = after["state"] == Verdict.NOT_RUN.value and before["state"] != Verdict.NOT_RUN.value
-    lesser = (
-        before["standing"] == Standing.VERDICT.value != after["standing"]
-        and before["hash"] == after["hash"]
-    )
-    if not_run or lesser:
-        return before
-    beside = [reading for reading in before["readings"] if reading["stage"] == "mininet"]
-    return {**after, "readings": [*after["readings"], *beside]}

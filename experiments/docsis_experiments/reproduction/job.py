@@ -127,7 +127,8 @@ def run(
     if account.failures:
         first = next(iter(account.failures.values()))
         raise TestbedError(
-            f"{len(account.failures)} of {account.works} runs and draws failed, the first: {first}"
+            f"{len(account.failures)} of {len(account.works)} runs and draws failed, the first: "
+            f"{first}"
         )
     return folder
 
@@ -144,8 +145,8 @@ def _make(
 ) -> None:
     """Makes what is missing of a plan."""
     shelf = bench.shelf
-    account.works += len(plan.works)
-    account.kept += len(plan.works) - len(missing.works)
+    account.works |= set(plan.works)
+    account.kept |= set(plan.works) - set(missing.works)
     if not missing.works or player is None:
         return
     if request.stage == "mininet":
@@ -195,6 +196,7 @@ def _extend(
                     f"added take about {core_time(seconds)} of a processor, and the catalogue "
                     f"allows {core_time(outcomes.MOST_EXTENSION_SECONDS)}.",
                 )
+                done.refuse(name)
                 continue
         own = Account()
         does = "is extended to 60 seeds" if missing.works else "its 60 seeds are there already"
@@ -205,7 +207,7 @@ def _extend(
         extended = outcomes.judged(
             sitting, bench.rows, bench.registered, bench.shelf, extended=True
         )
-        done.replace(extended)
+        done.replace(extended, plan)
         if own.failures:
             _tell(
                 console,
@@ -252,7 +254,7 @@ def _making(
     console: Console, account: Account, shelf: Shelf, works: int, seconds: float
 ) -> Iterator[Show]:
     """Shows how far works are; where they are stopped, what of them is kept."""
-    before = account.made
+    before = len(account.made)
     try:
         with progress_bar(console) as bar:
             task = bar.add_task(f"0/{works} works", total=max(seconds, 1e-9))
@@ -266,8 +268,8 @@ def _making(
             yield show
     except BaseException:
         console.print(
-            f"{account.made - before} of {works} runs and draws have been made and are kept in "
-            f"{shelf.store.folder}; the same command goes on from there.",
+            f"{len(account.made) - before} of {works} runs and draws have been made and are kept "
+            f"in {shelf.store.folder}; the same command goes on from there.",
             soft_wrap=True,
             highlight=False,
         )

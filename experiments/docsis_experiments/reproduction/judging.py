@@ -82,12 +82,25 @@ def judged(
         return RowDone(rule, alone, by_number, f"other readings cannot be judged: {error}")
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """A figure of a sitting.
+
+    Attributes:
+        figure: As it is drawn.
+        of: Ids of those of its rows that it is drawn of; the others had not run.
+    """
+
+    figure: Figure
+    of: tuple[str, ...]
+
+
 def drawn(
     figures: Mapping[Figures, tuple[str, ...]],
     planned: Iterable[PlannedRow],
     done: Mapping[str, RowDone],
     shelf: Shelf,
-) -> tuple[list[Figure], list[str]]:
+) -> tuple[list[Drawn], list[str]]:
     """The figures of rows of which all is made in the first reading, and what hindered others.
 
     Args:
@@ -102,7 +115,7 @@ def drawn(
         for name, one in done.items()
         if FIRST in one.readings and one.readings[FIRST].whole and name in first
     }
-    found: list[Figure] = []
+    found: list[Drawn] = []
     told: list[str] = []
     for draw, names in figures.items():
         made = {
@@ -113,8 +126,11 @@ def drawn(
         if not made:
             continue
         try:
-            found += list(draw(made))
+            found += [
+                Drawn(figure, tuple(name for name in figure.rows if name in made))
+                for figure in draw(made)
+            ]
         except Exception as error:  # a defect costs its figure; others are drawn
             words = " ".join(f"{type(error).__name__}: {error}".split())[:300]
             told.append(f"The figures of {', '.join(made)} cannot be drawn: {words}.")
-    return sorted(found, key=lambda figure: place(figure.id)), told
+    return sorted(found, key=lambda one: place(one.figure.id)), told

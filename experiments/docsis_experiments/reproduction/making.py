@@ -33,26 +33,26 @@ class Account:
     """The account of what was made.
 
     Attributes:
-        works: How many were asked for.
-        kept: How many of them were there already.
-        made: How many were made.
+        works: Keys of those that are needed.
+        kept: Keys of those of them that were there already.
+        made: Keys of those that were made.
         failures: Why works failed, by key.
         seconds: The time of the works whose time is known.
         estimated: What was estimated for those.
     """
 
-    works: int = 0
-    kept: int = 0
-    made: int = 0
+    works: set[str] = field(default_factory=set)
+    kept: set[str] = field(default_factory=set)
+    made: set[str] = field(default_factory=set)
     failures: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     estimated: float = 0.0
 
     def add(self, other: Account) -> None:
-        """Adds what was made besides."""
-        self.works += other.works
-        self.kept += other.kept
-        self.made += other.made
+        """Adds what was made afterwards: what was there already then may have been made here."""
+        self.works |= other.works
+        self.kept |= other.kept - self.made
+        self.made |= other.made
         self.failures |= other.failures
         self.seconds += other.seconds
         self.estimated += other.estimated
@@ -173,7 +173,7 @@ def make(
                 account.failures[key] = done.failure
             else:
                 done.keep(shelf, key)
-                account.made += 1
+                account.made.add(key)
                 if done.processor_seconds is not None:
                     ledger.note(read.of(done.work), done.processor_seconds)
                     account.seconds += done.processor_seconds

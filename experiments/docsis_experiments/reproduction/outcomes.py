@@ -20,7 +20,7 @@ from docsis_experiments.reproduction.judge.row import EXTENDED_SEEDS
 from docsis_experiments.reproduction.judge.verdict import Extension, Verdict
 from docsis_experiments.reproduction.judging import RowDone
 from docsis_experiments.reproduction.judging import judged as judge_row
-from docsis_experiments.reproduction.planned import Plan
+from docsis_experiments.reproduction.planned import Plan, PlannedRow
 from docsis_experiments.reproduction.request import Request
 from docsis_experiments.reproduction.row import Level, Row
 from docsis_experiments.reproduction.shelf import Shelf
@@ -44,10 +44,12 @@ class Outcomes:
     Attributes:
         rows: By their ids, in the catalogue's order.
         before: What rows were before they were extended.
+        extended: The plans of first readings that were extended.
     """
 
     rows: dict[str, RowDone]
     before: dict[str, RowDone] = field(default_factory=dict)
+    extended: list[PlannedRow] = field(default_factory=list)
 
     def due(self) -> list[str]:
         """Ids of rows that are to be extended."""
@@ -57,10 +59,21 @@ class Outcomes:
             if done.judged is not None and done.judged.extension is Extension.DUE
         ]
 
-    def replace(self, extended: Outcomes) -> None:
+    def refuse(self, name: str) -> None:
+        """Notes that a row is not extended, because that would take too long."""
+        done = self.rows[name]
+        assert done.judged is not None, "it is due"
+        judged = dataclass_replace(done.judged, extension=Extension.REFUSED)
+        self.rows[name] = dataclass_replace(done, judged=judged)
+
+    def replace(self, extended: Outcomes, plan: Plan) -> None:
         """Takes the outcomes of extended first readings; other readings stay as they are.
 
         A row keeps the outcome that it has if its extension is not whole, or cannot be judged.
+
+        Args:
+            extended: The outcomes.
+            plan: What the extended readings asked for.
         """
         for name, done in extended.rows.items():
             before = self.rows[name]
@@ -69,6 +82,7 @@ class Outcomes:
             others = {n: one for n, one in before.judged.readings.items() if n != FIRST}
             both = dataclass_replace(done.judged, readings={**done.judged.readings, **others})
             self.before[name] = before
+            self.extended += [one for one in plan.rows if one.row.id == name]
             self.rows[name] = dataclass_replace(
                 done, judged=both, readings={**before.readings, **done.readings}
             )

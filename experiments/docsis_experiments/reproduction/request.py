@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from docsis_experiments.reproduction import asking
+from docsis_experiments.reproduction.judge.kept import MOST_NOTE
 from docsis_experiments.reproduction.row import Level
 from docsis_experiments.runs.sources import StageName
 from docsis_testbed.errors import TestbedError
@@ -61,6 +62,11 @@ class Request:
         asking.check_seeds(self.seeds, self.chosen_level)
         if self.readings is not None and self.readings < 1:
             raise TestbedError(f"--readings {self.readings}: must be 1 at least")
+        if len(self.note) > MOST_NOTE:
+            raise TestbedError(
+                f"--note has {len(self.note)} characters, and the history of a row has room for "
+                f"{MOST_NOTE}; say it in fewer words"
+            )
         if self.publish is not None and self.chosen_level is Level.SMOKE:
             raise TestbedError(
                 "--publish has no place at --level smoke, which judges nothing; give --level study "

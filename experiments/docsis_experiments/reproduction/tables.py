@@ -62,11 +62,11 @@ def costs(found: Mapping[Level, Estimate]) -> Table:
 def accuracy(account: Account) -> str:
     """How long works took, beside what was estimated."""
     if not account.seconds:
-        return f"{account.made} runs and draws were made."
+        return f"{len(account.made)} runs and draws were made."
     more = 100 * (account.estimated / account.seconds - 1)
     than = "more" if more >= 0 else "less"
     return (
-        f"{account.made} runs and draws took {core_time(account.seconds)} of a processor; the "
+        f"{len(account.made)} runs and draws took {core_time(account.seconds)} of a processor; the "
         f"estimate was {core_time(account.estimated)}, {abs(more):.0f}% {than}."
     )
 

@@ -11,10 +11,12 @@ from typing import Any, Final
 from rich.console import Console
 
 from docsis_experiments.reports import folder as run_folder
-from docsis_experiments.reproduction import document, earlier, outcomes, tables
+from docsis_experiments.reproduction import document, earlier, merging, outcomes, tables
+from docsis_experiments.reproduction.alone import alone_in
+from docsis_experiments.reproduction.catalogue.loader import registered_rules
 from docsis_experiments.reproduction.figure import Figures
 from docsis_experiments.reproduction.figure_data import as_data
-from docsis_experiments.reproduction.judging import drawn
+from docsis_experiments.reproduction.judging import Drawn, drawn
 from docsis_experiments.reproduction.outcomes import Outcomes
 from docsis_experiments.reproduction.page import html
 from docsis_experiments.reproduction.shelf import Shelf
@@ -89,27 +91,50 @@ def contents(
         document.row(one, request.chosen_level, request.stage, sitting.made, history.of(name))
         for name, one in done.rows.items()
     ]
-    found, told = drawn(figures, sitting.plan.rows, done.rows, shelf)
+    made = sitting.made.as_data()
+    found, told = _drawn(sitting, done, shelf, figures)
     content = {
         "experiment": document.EXPERIMENT,
         "version": document.VERSION,
         "level": request.chosen_level.value,
         "stage": request.stage,
-        "made": sitting.made.as_data(),
+        "made": made,
         "cost": {
-            "works": account.works,
-            "kept": account.kept,
-            "made": account.made,
+            "works": len(account.works),
+            "kept": len(account.kept),
+            "made": len(account.made),
             "failed": len(account.failures),
             "seconds": round(account.seconds, 3),
             "estimated_seconds": round(account.estimated, 3),
         },
         "counts": document.counts(rows),
         "rows": rows,
-        "figures": [as_data(figure) for figure in found],
+        "figures": [
+            {
+                **as_data(one.figure),
+                "drawn_of": list(one.of),
+                "level": request.chosen_level.value,
+                "made": made,
+            }
+            for one in found
+        ],
         "since": None,
     }
     return content, told
+
+
+def _drawn(
+    sitting: Sitting,
+    done: Outcomes,
+    shelf: Shelf,
+    figures: Mapping[Figures, tuple[str, ...]],
+) -> tuple[list[Drawn], list[str]]:
+    """The figures of a sitting, and what hindered others."""
+    # In Mininet a row has one condition of those that its figure draws.
+    if sitting.request.stage == "mininet":
+        return [], []
+    # Of two plans of a row the extended one comes last, and is drawn: the page judges that.
+    return drawn(figures, [*sitting.plan.rows, *done.extended], done.rows, shelf)
 
 
 def publish(content: dict[str, Any], folder: Path) -> Path:
@@ -123,13 +148,16 @@ def publish(content: dict[str, Any], folder: Path) -> Path:
         The page.
 
     Raises:
-        TestbedError: What is there cannot be used (it is left as it is), or nothing can be written.
+        TestbedError: What is there cannot be used (it is left as it is), nothing can be written,
+            or others write there for more than a minute.
     """
     file = folder / RESULTS_FILE
-    if file.exists():
-        content = earlier.together(earlier.read(file), content, str(file))
-        earlier.validate(content, RESULTS_FILE)
-    _write(content, folder, PUBLISHED_PAGE)
+    with alone_in(folder):
+        if file.exists():
+            before = earlier.read(file)
+            content = merging.together(before, content, str(file), registered_rules())
+            earlier.validate(content, RESULTS_FILE)
+        _write(content, folder, PUBLISHED_PAGE)
     return folder / PUBLISHED_PAGE
 
 

@@ -23,7 +23,8 @@ from docsis_experiments.comparison import job as comparison
 from docsis_experiments.comparison.reading import read
 from docsis_experiments.experiment.loader import Loaded
 from docsis_experiments.reports import repeated_summary
-from docsis_experiments.reproduction import earlier
+from docsis_experiments.reproduction import earlier, merging
+from docsis_experiments.reproduction.catalogue.loader import registered_rules
 from docsis_experiments.reproduction.page import html
 from docsis_experiments.reproduction.writing import RESULTS_FILE
 from docsis_experiments.runs import files
@@ -199,7 +200,8 @@ def reproduction(data: bytes) -> bool:
     path.write_bytes(data)
     try:
         found = earlier.read(path)
-        together = earlier.together(found, copy.deepcopy(_results()), str(path))
+        new = copy.deepcopy(_results())
+        together = merging.together(found, new, str(path), registered_rules())
         earlier.validate(together, "together")
         html.text(together)
     except TestbedError as error:

@@ -38,7 +38,10 @@ def _as_verdict(value: object) -> object:
     return Verdict(value) if isinstance(value, str) else value
 
 
-_Text = Annotated[str, Field(max_length=2000)]
+MOST_NOTE: Final = 2000
+"""Characters of what there is to say about an outcome."""
+
+_Text = Annotated[str, Field(max_length=MOST_NOTE)]
 _Number = Annotated[float | int, Field(allow_inf_nan=False)] | None
 _Verdict = Annotated[Verdict | None, BeforeValidator(_as_verdict)]
 
@@ -131,7 +134,7 @@ def kept(
         standing=of.standing,
         outcome=of.verdict,
         definitions=of.definitions,
-        why=of.why[:2000],
+        why=of.why[:MOST_NOTE],
         note=note,
         parts=tuple(
             KeptPart(
@@ -140,7 +143,7 @@ def kept(
                 low=_finite(one.estimate.interval.low) if one.estimate.interval else None,
                 high=_finite(one.estimate.interval.high) if one.estimate.interval else None,
                 verdict=one.verdict,
-                why=one.why[:2000],
+                why=one.why[:MOST_NOTE],
             )
             for one in of.parts
         ),

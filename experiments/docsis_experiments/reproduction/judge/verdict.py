@@ -48,6 +48,8 @@ class Extension(StrEnum):
     NOT_DUE = "not due"
     DUE = "due"
     DONE = "done"
+    REFUSED = "refused"
+    """It would take longer than the catalogue allows (section 13)."""
 
 
 @dataclass(frozen=True)

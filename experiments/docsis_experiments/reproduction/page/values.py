@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from docsis_experiments.reproduction.explanations.loader import Explanation, load_explanations
 from docsis_experiments.reproduction.page.drawing import picture
+from docsis_experiments.reproduction.row import Level
 
 Data = Mapping[str, Any]
 
@@ -68,13 +69,11 @@ def values(content: Data) -> dict[str, Any]:
         content: The content of results.json.
     """
     rows: Sequence[Data] = content["rows"]
-    made = content["made"]
     explanations = load_explanations()
     reasons = explained(rows, explanations)
     return {
         "title": "Published results, and what the testbed makes of them",
-        "subtitle": f"Level {content['level']}, {when(made['date'])}, commit {made['commit']}, "
-        f"{made['machine']}",
+        "subtitle": subtitle(content),
         "opening": [opening(rows)],
         "papers": [_paper(paper, rows, content["figures"]) for paper in papers(rows)],
         "definitions": [row for row in rows if is_definition(row)],
@@ -84,10 +83,13 @@ def values(content: Data) -> dict[str, Any]:
         "unexplained": unexplained(rows, explanations),
         "absent": absent([row for row in rows if row["state"] == "not run"]),
         "amended": [row for row in rows if row["amended"]],
-        "repaired": [row for row in rows if len(told(row["history"])) > 1],
+        "repaired": [row for row in rows if len(row["history"]) > 1],
+        "several": several(content),
+        "levels": levels(rows),
         "content": content,
         "kinds": KINDS,
         "when": when,
+        "day": day,
         "number": number,
         "interval": interval,
         "first": first,
@@ -96,7 +98,9 @@ def values(content: Data) -> dict[str, Any]:
         "seeds": seeds,
         "verdict": verdict,
         "css": css,
-        "told": told,
+        "outcomes": outcomes,
+        "drawn": drawn,
+        "same_made": same_made,
         "core_time": core_time,
     }
 
@@ -125,6 +129,49 @@ def _paper(paper: str, rows: Iterable[Data], figures: Iterable[Data]) -> dict[st
             if figure["id"].startswith(f"{paper}-")
         ],
     }
+
+
+def several(content: Data) -> bool:
+    """Whether what stands comes from more than the last sitting."""
+    return any(
+        one["made"] is not None and one["made"] != content["made"]
+        for row in content["rows"]
+        for one in row["readings"]
+    )
+
+
+def subtitle(content: Data) -> str:
+    """When, where and of what the page was made."""
+    made = content["made"]
+    of = f"{when(made['date'])}, commit {made['commit']}, {made['machine']}"
+    if several(content):
+        return f"Of several sittings, the last on {of}"
+    return f"Level {content['level']}, {of}"
+
+
+def levels(rows: Iterable[Data]) -> dict[str, int]:
+    """How many rows have which level, in what decides them."""
+    decisive = [found for row in rows if (found := first(row)) is not None]
+    return {level: sum(one["level"] == level for one in decisive) for level in Level}
+
+
+def same_made(one: Data, other: Data) -> bool:
+    """Whether two things are of one sitting."""
+    return bool(one["made"] == other["made"])
+
+
+def drawn(figure: Data, rows: Sequence[Data]) -> str:
+    """What a figure is drawn of, where that does not go without saying: a sentence, or ""."""
+    absent = [name for name in figure["rows"] if name not in figure["drawn_of"]]
+    words = [f"Without {', '.join(absent)}"] if absent else []
+    made = figure["made"]
+    decisive = [first(row) for row in rows if row["id"] in figure["drawn_of"]]
+    if made is not None and any(one is not None and one["made"] != made for one in decisive):
+        words.append(
+            f"{'d' if words else 'D'}rawn at {figure['level']} with commit {made['commit']} on "
+            f"{when(made['date'])}; of these rows, some outcomes above are of other sittings"
+        )
+    return f"{'; '.join(words)}." if words else ""
 
 
 def opening(rows: Sequence[Data]) -> str:
@@ -211,8 +258,13 @@ def seeds(reading: Data) -> str:
         return ""
     if len(numbers) == 1:
         return str(numbers[0])
-    whole = numbers == list(range(numbers[0], numbers[-1] + 1))
-    return f"{numbers[0]} to {numbers[-1]}" if whole else ", ".join(map(str, numbers))
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1][1:] = [number]
+        else:
+            runs.append([number])
+    return ", ".join(" to ".join(map(str, run)) for run in runs)
 
 
 def verdict(state: str | None, standing: str) -> str:
@@ -230,12 +282,20 @@ def css(state: str | None) -> str:
     }.get(state or "", "none")  # fmt: skip
 
 
-def told(history: Sequence[Data]) -> list[Data]:
-    """Outcomes that differ from the one before."""
-    found: list[Data] = []
+def outcomes(history: Sequence[Data]) -> list[dict[str, Any]]:
+    """All outcomes of a row, each with whether it is that of before, of the same stage and level.
+
+    What is kept of an outcome that is the same has other values, other parts or a note.
+    """
+    last: dict[tuple[str, str], Data] = {}
+    found = []
     for one in history:
-        if not found or any(one[key] != found[-1][key] for key in ("state", "standing", "hash")):
-            found.append(one)
+        before = last.get((one["stage"], one["level"]))
+        same = before is not None and all(
+            one[key] == before[key] for key in ("state", "standing", "hash")
+        )
+        found.append({**one, "same": same})
+        last[one["stage"], one["level"]] = one
     return found
 
 
@@ -267,6 +327,11 @@ def when(date: str) -> str:
         return datetime.fromisoformat(date).strftime("%d %B %Y, %H:%M").lstrip("0")
     except ValueError:
         return date
+
+
+def day(date: str) -> str:
+    """A date for people."""
+    return when(date).split(",")[0]
 
 
 def core_time(seconds: float) -> str:

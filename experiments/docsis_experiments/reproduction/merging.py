@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Puts the results of two sittings together: of everything that there is, what stands. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from docsis_experiments.reproduction.catalogue.rule import FIRST, Rule
+from docsis_experiments.reproduction.document import amendments, counts
+from docsis_experiments.reproduction.earlier import since
+from docsis_experiments.reproduction.figure import place
+from docsis_experiments.reproduction.judge.verdict import Extension, Standing
+
+Data = dict[str, Any]
+"""results.json, or a part of it."""
+
+_WORTH: Final = {
+    Standing.NONE.value: 0,
+    Standing.PROVISIONAL.value: 1,
+    Standing.VERDICT.value: 2,
+}
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A reading of a row, and the sitting's row that has it."""
+
+    reading: Data
+    row: Data
+    new: bool
+
+    @property
+    def whole(self) -> bool:
+        """Whether all that it needs was there, so that it could be judged."""
+        return bool(self.reading["there"] == self.reading["works"] and self.reading["parts"])
+
+
+def together(
+    before: Mapping[str, Any], after: Data, name: str, registered: Mapping[str, Rule]
+) -> Data:
+    """The last outcome of every row, of two sittings.
+
+    Every reading of a row stands for itself, in virtual time and in Mininet. One that was run now
+    takes the place of the earlier one, unless it is not whole, or of less worth by the same rule.
+    Outcomes that there ever were stay, whichever stands (catalogue, section 1). A figure is taken
+    over whole, where each row that it is drawn of stands as it was run now.
+
+    Args:
+        before: The earlier results.
+        after: The new ones.
+        name: The earlier file's name.
+        registered: The rules of today, by the rows' ids.
+    """
+    rows = {row["id"]: (row, False) for row in before["rows"]}
+    for row in after["rows"]:
+        known = rows.get(row["id"])
+        rows[row["id"]] = (row, True) if known is None else _row(known[0], row, registered)
+    order = {name: number for number, name in enumerate(registered)}
+    # Rows that the catalogue does not have any more stand last.
+    merged = sorted(
+        (_as_registered(row, registered) for row, _ in rows.values()),
+        key=lambda row: (order.get(row["id"], len(order)), row["id"]),
+    )
+    new = {name for name, (_, decided_now) in rows.items() if decided_now}
+    # Virtual time decides: a sitting in Mininet does not change what the page is of.
+    adds = after["stage"] == "mininet" != before["stage"]
+    decides = before if adds else after
+    return {
+        **after,
+        "level": decides["level"],
+        "stage": decides["stage"],
+        "rows": merged,
+        "counts": counts(merged),
+        "figures": _figures(before["figures"], after["figures"], new),
+        "since": since(before, merged, name),
+    }
+
+
+def _row(before: Data, after: Data, registered: Mapping[str, Rule]) -> tuple[Data, bool]:
+    """A row of two sittings, and whether the new one's outcome is the row's."""
+    rule = registered.get(after["id"])
+    found: dict[tuple[bool, int], _Read] = {}
+    for row in (before, after):
+        for reading in row["readings"]:
+            where = (reading["stage"] == "mininet", reading["reading"])
+            one = _Read(reading, row, row is after)
+            if where not in found or _takes_its_place(one, found[where], rule):
+                found[where] = one
+    decides = _deciding(found)
+    # Neither has run: the newer one tells why.
+    stands = after if decides is None else decides.row
+    return {
+        **stands,
+        "readings": [one.reading for _, one in sorted(found.items())],
+        "history": _both(before["history"], after["history"]),
+    }, decides is not None and decides.new
+
+
+def _takes_its_place(new: _Read, old: _Read, rule: Rule | None) -> bool:
+    if not new.whole:
+        return not old.whole
+    if new.reading["hash"] != old.reading["hash"]:
+        # Today's rule stands, whichever was judged later.
+        return rule is None or old.reading["hash"] != rule.hash
+    if _WORTH[new.reading["standing"]] < _WORTH[old.reading["standing"]]:
+        return False
+    # What was extended is not undecided again because an extension is not made, or not allowed.
+    waits = new.reading["extension"] in (Extension.DUE.value, Extension.REFUSED.value)
+    return not (waits and old.reading["extension"] == Extension.DONE.value)
+
+
+def _deciding(found: Mapping[tuple[bool, int], _Read]) -> _Read | None:
+    """The first reading: in virtual time, or else in Mininet; one that is whole, or else any."""
+    first = [found[where] for where in ((False, FIRST), (True, FIRST)) if where in found]
+    whole = [one for one in first if one.whole]
+    return next(iter([*whole, *first]), None)
+
+
+def _as_registered(row: Data, registered: Mapping[str, Rule]) -> Data:
+    """The row with what became of its rule since it was judged."""
+    rule = registered.get(row["id"])
+    if rule is None:
+        return row
+    return {**row, "current_hash": rule.hash, "amended": amendments(rule)}
+
+
+def _both(before: Sequence[Data], after: Sequence[Data]) -> list[Data]:
+    """All outcomes of two histories, oldest first; either may have been kept elsewhere."""
+    found = {json.dumps(one, sort_keys=True): one for one in (*before, *after)}
+    return sorted(found.values(), key=lambda one: str(one["date"]))
+
+
+def _figures(before: Iterable[Data], after: Iterable[Data], new: set[str]) -> list[Data]:
+    """The figures that stand.
+
+    Args:
+        before: The earlier ones.
+        after: Those of the new sitting.
+        new: Ids of the rows whose outcomes are the new sitting's.
+    """
+    found = {figure["id"]: figure for figure in before}
+    for figure in after:
+        of = set(figure["drawn_of"])
+        known = found.get(figure["id"])
+        if of <= new and (known is None or of >= set(known["drawn_of"])):
+            found[figure["id"]] = figure
+    return [found[name] for name in sorted(found, key=place)]
