@@ -21,7 +21,7 @@ pub struct Profile {
     pub max_group_size: u32,
     /// How a group's size is counted.
     pub counts: Counts,
-    /// Whether every weight must be 1.
+    /// Whether every weight must be unset.
     pub weights_disallowed: bool,
 }
 

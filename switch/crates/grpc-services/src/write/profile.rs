@@ -128,18 +128,32 @@ fn max_size(profile: &Profile, size: i32, of: &dyn Fn() -> String) -> Result<u32
     Ok(size)
 }
 
+/// Reads a weight. Where P4Info has weights_disallowed, a weight may only be unset, and all members
+/// are equally likely: each has the weight 1 in the pipeline.
 fn weight(profile: &Profile, weight: i32, of: &dyn Fn() -> String) -> Result<u32, Failure> {
     let invalid = |words: &str| Failure::invalid(format!("{}: weight is {weight}, {words}", of()));
+    if profile.weights_disallowed {
+        return match weight {
+            0 => Ok(1),
+            _ => Err(invalid("and must be unset: P4Info has weights_disallowed")),
+        };
+    }
     let read = u32::try_from(weight).ok().filter(|weight| *weight > 0);
     let read = read.ok_or_else(|| invalid("and must be above 0"))?;
-    if profile.weights_disallowed && read != 1 {
-        return Err(invalid("and must be 1: P4Info has weights_disallowed"));
-    }
     match profile.counts {
         Counts::Members { max_weight } if max_weight > 0 && read > max_weight => {
             Err(invalid("above P4Info's max_member_weight"))
         }
         _ => Ok(read),
+    }
+}
+
+/// Renders a weight as the client wrote it.
+fn render_weight(profile: &Profile, weight: u32) -> i32 {
+    if profile.weights_disallowed {
+        0
+    } else {
+        weight as i32
     }
 }
 
@@ -242,7 +256,7 @@ pub fn render_one_shot(
     use p4::action_profile_action::WatchKind;
     let actions = calls.iter().map(|call| p4::ActionProfileAction {
         action: action_call::render_call(&profile.actions, &call.call),
-        weight: call.weight as i32,
+        weight: render_weight(profile, call.weight),
         #[allow(deprecated)]
         watch_kind: call.watch_port.map(|port| {
             if note.numeric_ports {
@@ -264,7 +278,7 @@ pub fn render_group(profile: &Profile, group: &Group, note: &GroupNote) -> p4::A
     let members = group.members.iter();
     let members = members.map(|member| p4::action_profile_group::Member {
         member_id: member.member,
-        weight: member.weight as i32,
+        weight: render_weight(profile, member.weight),
         #[allow(deprecated)]
         watch_kind: member.watch_port.map(|port| {
             if note.numeric_ports {

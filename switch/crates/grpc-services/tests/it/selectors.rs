@@ -2,10 +2,12 @@
 //! Action profile members, groups and one-shots.
 
 use crate::common::*;
+use grpc_services::proto::p4::config::v1 as p4info;
 use grpc_services::proto::p4::v1 as p4;
 use p4::action_profile_group::member::WatchKind;
 use p4::entity::Entity;
 use p4::table_action::Type as Choice;
+use p4info::action_profile::SelectorSizeSemantics;
 use tonic::Code;
 
 fn member(profile: u32, id: u32, action: Option<p4::Action>) -> Entity {
@@ -378,5 +380,134 @@ async fn one_shots_come_back_as_they_were_written() {
     );
     fixture.write(vec![delete(changed)]).await.unwrap();
     assert_eq!(fixture.read(in_table()).await.unwrap(), []);
+    fixture.stop().await;
+}
+
+/// The primary client of a device that runs the entities program, whose selector has been changed
+/// in P4Info.
+async fn start_with_selector(change: impl FnOnce(&mut p4info::ActionProfile)) -> (Fixture, Stream) {
+    let (mut fixture, stream) = Fixture::start_program("entities").await;
+    let selector = fixture.id("balancer");
+    let mut config = config("entities");
+    let info = config.p4info.as_mut().unwrap();
+    let profiles = info.action_profiles.iter_mut();
+    let mut found = profiles.filter(|profile| profile.preamble.as_ref().unwrap().id == selector);
+    change(found.next().unwrap());
+    let action = Action::VerifyAndCommit;
+    fixture.set_pipeline(action, Some(config)).await.unwrap();
+    let forward = fixture.id("forward");
+    let members = (1..=3u8).map(|id| {
+        let action = Some(bare_action(forward, &[&[id]]));
+        insert(member(selector, u32::from(id), action))
+    });
+    fixture.write(members.collect()).await.unwrap();
+    (fixture, stream)
+}
+
+/// A group whose members have these weights.
+fn weighted(selector: u32, id: u32, max_size: i32, weights: &[i32]) -> Entity {
+    let members: Vec<u32> = (1..=weights.len() as u32).collect();
+    let mut entity = group(selector, id, max_size, &members);
+    if let Entity::ActionProfileGroup(group) = &mut entity {
+        for (member, weight) in group.members.iter_mut().zip(weights) {
+            member.weight = *weight;
+        }
+    }
+    entity
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn weights_that_are_disallowed_stay_unset() {
+    let (mut fixture, _stream) =
+        start_with_selector(|profile| profile.weights_disallowed = true).await;
+    let selector = fixture.id("balancer");
+    for weight in [1, 2, -1] {
+        let wrong = weighted(selector, 1, 2, &[0, weight]);
+        let (code, message) = fixture.write_fails(insert(wrong)).await;
+        assert_eq!(code, Code::InvalidArgument, "{message}");
+        assert!(message.contains("weights_disallowed"), "{message}");
+    }
+    let unset = weighted(selector, 1, 2, &[0, 0]);
+    fixture.write(vec![insert(unset.clone())]).await.unwrap();
+    let found = fixture.read(vec![group(selector, 1, 0, &[])]).await;
+    assert_eq!(found.unwrap(), [unset]);
+    // Each of the members still counts once.
+    let (code, message) = fixture
+        .write_fails(insert(weighted(selector, 2, 2, &[0, 0, 0])))
+        .await;
+    assert_eq!(code, Code::InvalidArgument, "{message}");
+    fixture
+        .write(vec![delete(group(selector, 1, 0, &[]))])
+        .await
+        .unwrap();
+
+    let table_id = fixture.id("balanced");
+    let forward = fixture.id("forward");
+    let entry = |set| {
+        table_entry(p4::TableEntry {
+            table_id,
+            r#match: vec![lpm(1, &[0x20, 0, 0, 0, 0, 0], 8)],
+            action: table_action(Choice::ActionProfileActionSet(set)),
+            ..Default::default()
+        })
+    };
+    let wrong = entry(one_shot(forward, &[(1, 1)]));
+    let (code, message) = fixture.write_fails(insert(wrong)).await;
+    assert_eq!(code, Code::InvalidArgument, "{message}");
+    let unset = entry(one_shot(forward, &[(1, 0), (2, 0)]));
+    fixture.write(vec![insert(unset.clone())]).await.unwrap();
+    let in_table = table_entry(p4::TableEntry {
+        table_id,
+        ..Default::default()
+    });
+    assert_eq!(fixture.read(vec![in_table]).await.unwrap(), [unset]);
+    fixture.stop().await;
+}
+
+/// The weights of two members add up to more than the group's size, which counts members.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_group_that_counts_members_has_any_weights() {
+    let (mut fixture, _stream) = start_with_selector(|profile| {
+        let members = p4info::action_profile::SumOfMembers {
+            max_member_weight: 100,
+        };
+        profile.selector_size_semantics = Some(SelectorSizeSemantics::SumOfMembers(members));
+    })
+    .await;
+    let selector = fixture.id("balancer");
+    let heavy = weighted(selector, 1, 2, &[100, 50]);
+    fixture.write(vec![insert(heavy.clone())]).await.unwrap();
+    let changed = weighted(selector, 1, 2, &[70, 80]);
+    fixture.write(vec![modify(changed.clone())]).await.unwrap();
+    let found = fixture.read(vec![group(selector, 1, 0, &[])]).await;
+    assert_eq!(found.unwrap(), [changed]);
+    for (weights, words) in [(&[101][..], "max_member_weight"), (&[1, 1, 1], "members")] {
+        let wrong = weighted(selector, 2, 2, weights);
+        let (code, message) = fixture.write_fails(insert(wrong)).await;
+        assert_eq!(code, Code::InvalidArgument, "{message}");
+        assert!(message.contains(words), "{message}");
+    }
+    fixture.stop().await;
+}
+
+/// Where P4Info has no max_group_size, a max_size of 0 is a value like any other.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_max_size_of_a_group_never_changes() {
+    let (mut fixture, _stream) = start_with_selector(|profile| profile.max_group_size = 0).await;
+    let selector = fixture.id("balancer");
+    for (id, size, others) in [(1, 3, [0, 2, 4]), (2, 0, [1, 3, 4])] {
+        let written = group(selector, id, size, &[1, 2]);
+        fixture.write(vec![insert(written.clone())]).await.unwrap();
+        for other in others {
+            let wrong = modify(group(selector, id, other, &[1]));
+            let (code, message) = fixture.write_fails(wrong).await;
+            assert_eq!(code, Code::InvalidArgument, "{message}");
+            assert!(message.contains("max_size"), "{message}");
+        }
+        let found = fixture.read(vec![group(selector, id, 0, &[])]).await;
+        assert_eq!(found.unwrap(), [written]);
+        let smaller = group(selector, id, size, &[1]);
+        fixture.write(vec![modify(smaller)]).await.unwrap();
+    }
     fixture.stop().await;
 }

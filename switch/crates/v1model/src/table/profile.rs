@@ -230,15 +230,7 @@ impl Profile {
                 what: format!("group {} of {}", group.id, schema.name),
             });
         }
-        let most = schema.max_group_size;
-        if most > 0 && group.max_size as usize > most {
-            return Err(invalid_group(
-                schema,
-                group.id,
-                format!("max_size {} is above the profile's {most}", group.max_size),
-            ));
-        }
-        self.check_group(schema, group, group.max_size)?;
+        self.check_group(schema, group)?;
         let cell = GroupCell {
             id: Some(group.id),
             max_size: group.max_size,
@@ -260,11 +252,11 @@ impl Profile {
     ) -> Result<(), ControlError> {
         let at = self.group(schema, group.id)?;
         let max_size = self.groups[at].as_ref().map_or(0, |g| g.max_size);
-        if group.max_size != 0 && group.max_size != max_size {
+        if group.max_size != max_size {
             let reason = format!("max_size is {max_size} and cannot be changed");
             return Err(invalid_group(schema, group.id, reason));
         }
-        self.check_group(schema, group, max_size)?;
+        self.check_group(schema, group)?;
         self.count_members(&group.members, true);
         if let Some(cell) = &mut self.groups[at] {
             let old = std::mem::replace(&mut cell.members, group.members.clone());
@@ -311,12 +303,7 @@ impl Profile {
         })
     }
 
-    fn check_group(
-        &self,
-        schema: &ActionProfileSchema,
-        group: &Group,
-        max_size: u32,
-    ) -> Result<(), ControlError> {
+    fn check_group(&self, schema: &ActionProfileSchema, group: &Group) -> Result<(), ControlError> {
         let invalid = |reason: String| Err(invalid_group(schema, group.id, reason));
         if !schema.selector {
             return invalid("the profile has no selector, so it has no groups".to_owned());
@@ -334,7 +321,9 @@ impl Profile {
         if let Some(twice) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
             return invalid(format!("member {} is listed twice", twice[0]));
         }
-        check_total(schema, &format!("group {}", group.id), total, max_size)
+        // Only P4Info tells whether max_size counts members or weights, so whoever reads it compares
+        // the group with it.
+        check_total(schema, &format!("group {}", group.id), total, 0)
     }
 
     fn count_members(&mut self, members: &[GroupMember], more: bool) {

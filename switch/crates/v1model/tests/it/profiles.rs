@@ -222,28 +222,34 @@ fn groups_that_make_no_sense_are_refused() {
         max_size: 3,
         ..group(4, &[share(1, weight)])
     };
-    let too_large = p.insert_group(profile, &limited(4));
-    assert_eq!(code(too_large), Code::ResourceExhausted);
-    p.insert_group(profile, &limited(3)).unwrap();
+    // A hash of 32 bits reaches every member.
+    p.insert_member(profile, 3, &set).unwrap();
+    let heavy = group(4, &[share(1, u32::MAX), share(3, 1)]);
+    let too_heavy = p.insert_group(profile, &heavy);
+    assert_eq!(code(too_heavy), Code::ResourceExhausted);
+    // What max_size counts is in P4Info.
+    p.insert_group(profile, &limited(4)).unwrap();
     assert_eq!(
         code(p.insert_group(profile, &limited(3))),
         Code::AlreadyExists
     );
-    let resized = Group {
-        max_size: 4,
-        ..limited(1)
-    };
-    assert_eq!(
-        code(p.modify_group(profile, &resized)),
-        Code::InvalidArgument
-    );
+    for max_size in [0, 4] {
+        let resized = Group {
+            max_size,
+            ..limited(1)
+        };
+        assert_eq!(
+            code(p.modify_group(profile, &resized)),
+            Code::InvalidArgument
+        );
+    }
     assert_eq!(
         code(p.modify_group(profile, &group(5, &[]))),
         Code::NotFound
     );
     assert_eq!(
         p.groups(profile, 0).unwrap().collect::<Vec<_>>(),
-        [limited(3)]
+        [limited(4)]
     );
 }
 
