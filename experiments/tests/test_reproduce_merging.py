@@ -146,7 +146,7 @@ def test_a_rule_that_was_amended_shows_as_such(rows: dict[str, Row]) -> None:
     assert (row["hash"], row["current_hash"]) == (old, amended.hash)
     assert [one["why"] for one in row["amended"]] == ["a second"]
     text = html.text(found)
-    assert f"judged by this earlier rule; it is <code>{amended.hash}</code> now" in text
+    assert f"an earlier rule; now <code>{amended.hash}</code>" in text
     # What was judged by the rule of today is not replaced by what another rule judged.
     new = {**entry(rows, "000-A1"), "hash": amended.hash}
     new["readings"][0]["hash"] = amended.hash

@@ -14,7 +14,7 @@ from rich.console import Console
 from toy_rows.made import catalogue, toys
 from toy_rows.numbers import doubled
 
-from docsis_experiments.reproduction import job, making, small_works
+from docsis_experiments.reproduction import earlier, job, making, small_works
 from docsis_experiments.reproduction.costs import calibration
 from docsis_experiments.reproduction.job import Bench
 from docsis_experiments.reproduction.making import Done, Processes
@@ -275,3 +275,30 @@ def test_draws_without_a_switch_that_makes_them_are_told_before_anything_is_made
     with pytest.raises(TestbedError, match="^built without `sample`$"):
         next(Processes(1)(works))
     assert [done.work for done in Processes(1)(works[:1])] == works[:1]
+
+
+def test_another_reading_that_costs_nothing_is_judged(
+    rows: dict[str, Row], tmp_path: Path, console: Console
+) -> None:
+    """The second reading of 000-A2 is of two seeds that the first one has."""
+    request = Request(("000-A2",), Level.FULL, readings=1)
+    bench = Bench(rows, catalogue(), Shelf(Store(tmp_path / "kept")), results=tmp_path / "results")
+    player = Counting()
+    folder = job.run(request, player=player, jobs=2, console=console, bench=bench)
+    assert len(player.made) == 6
+    [row] = earlier.read(folder / "results.json")["rows"]
+    found = [(one["reading"], one["seeds"], one["there"]) for one in row["readings"]]
+    assert found == [(1, [1, 2, 3], 6), (2, [1, 2], 4)]
+    assert row["readings"][1]["verdict"] is not None
+
+
+def test_another_reading_that_costs_something_is_left_out(
+    rows: dict[str, Row], tmp_path: Path, console: Console
+) -> None:
+    more = catalogue()["000-A2"].model_copy(update={"other_seeds": 4})
+    registered = {**catalogue(), "000-A2": more}
+    bench = Bench(rows, registered, Shelf(Store(tmp_path / "kept")), results=tmp_path / "results")
+    request = Request(("000-A2",), Level.FULL, readings=1)
+    folder = job.run(request, player=Processes(2), jobs=2, console=console, bench=bench)
+    [row] = earlier.read(folder / "results.json")["rows"]
+    assert [one["reading"] for one in row["readings"]] == [1]

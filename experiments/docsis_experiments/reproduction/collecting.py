@@ -64,6 +64,42 @@ def plan(
     return found
 
 
+def add_kept_readings(
+    found: Plan,
+    request: Request,
+    rows: Mapping[str, Row],
+    registered: Mapping[str, Registered],
+    shelf: Shelf,
+) -> None:
+    """Plans those other readings of verdicts that cost nothing: all that they need is there.
+
+    "Two readings: both are run" (catalogue, section 1). Where fewer are asked for, those are judged
+    that differ in what is computed from the same runs, or whose runs were made before.
+
+    Args:
+        found: What rows ask for, and have; gets the readings.
+        request: What is asked for.
+        rows: The rows that can be measured.
+        registered: The catalogue.
+        shelf: Where what was made is kept.
+    """
+    if request.stage != "virtual" or request.chosen_level is not Level.FULL:
+        return
+    planned = {(one.row.id, one.asked.reading) for one in found.rows}
+    for name in dict.fromkeys(one.row.id for one in found.rows):
+        for reading in asking.readings(rows[name], Level.FULL, None):
+            if (name, reading) in planned:
+                continue
+            asked = asking.asked(rows[name], registered[name], Level.FULL, reading)
+            alone = Plan()
+            alone.add(rows[name], asked)
+            there = all(
+                shelf.there(key) and shelf.look(work, key)[0] for key, work in alone.works.items()
+            )
+            if there and not alone.rows[0].problem:
+                found.add(rows[name], asked)
+
+
 def missing(found: Plan, shelf: Shelf, show: Callable[[int], None] = lambda count: None) -> Missing:
     """Finds the works that are not there yet; a kept one that is damaged is put aside.
 
