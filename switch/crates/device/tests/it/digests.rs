@@ -128,6 +128,54 @@ fn the_same_is_in_a_list_once() {
 }
 
 #[test]
+fn a_list_has_no_duplicates_without_acknowledgements_either() {
+    let config = DigestConfig {
+        max_timeout_ns: 10 * MS,
+        max_list_size: 2,
+        ack_timeout_ns: 0,
+    };
+    let (mut device, mut out) = learning(config);
+    for session in [7, 7, 7, 8, 7, 7] {
+        learn(&mut device, &mut out, 0, session, 7);
+    }
+    assert_eq!(samples(&mut out), [[[7, 7], [8, 7]]]);
+    // What has been sent is not looked for, and what waits still is after a change.
+    device.configure_digest(
+        LEARN,
+        Some(DigestConfig {
+            ack_timeout_ns: MS,
+            ..config
+        }),
+    );
+    device.configure_digest(LEARN, Some(config));
+    learn(&mut device, &mut out, MS, 7, 7);
+    device.poll(10 * MS, &mut out);
+    assert_eq!(samples(&mut out), [[[7, 7]]]);
+}
+
+#[test]
+fn a_list_that_a_change_makes_full_is_sent() {
+    let config = DigestConfig {
+        max_timeout_ns: 10 * MS,
+        max_list_size: 4,
+        ack_timeout_ns: 0,
+    };
+    let (mut device, mut out) = learning(config);
+    for session in [1, 2, 3] {
+        learn(&mut device, &mut out, 0, session, 0);
+    }
+    device.configure_digest(
+        LEARN,
+        Some(DigestConfig {
+            max_list_size: 2,
+            ..config
+        }),
+    );
+    device.poll(MS, &mut out);
+    assert_eq!(samples(&mut out), [[[1, 0], [2, 0], [3, 0]]]);
+}
+
+#[test]
 fn what_a_deaf_controller_misses_is_counted_and_learnt_again() {
     let (mut device, mut out) = learning(DigestConfig {
         max_timeout_ns: 0,
@@ -211,6 +259,41 @@ fn memory_is_bounded() {
     assert!(out.events.is_empty(), "the latest is remembered");
     learn(&mut device, &mut out, 2, 0, 0);
     assert_eq!(samples(&mut out), [[[0, 0]]], "the oldest is not");
+}
+
+/// Two kinds share the room for what is remembered: neither has all of it for itself.
+#[test]
+fn the_memory_of_all_kinds_together_is_bounded() {
+    let mut device = device(DeviceConfig::default());
+    let mut out = Recorder::default();
+    device.load(0, crate::common::program("digest.json"));
+    let config = DigestConfig {
+        ack_timeout_ns: u64::MAX,
+        ..DigestConfig::default()
+    };
+    for id in [0, 1] {
+        device.configure_digest(DigestId(id), Some(config));
+    }
+    // Whether a digest of this kind is new.
+    let mut learn = |kind: u8, number: u16| {
+        let [high, low] = number.to_be_bytes();
+        let mut frame = vec![0; 16];
+        frame[0] = kind + 1;
+        frame[5..7].copy_from_slice(&[high, low]);
+        frame[14..16].copy_from_slice(&[high, low]);
+        device.receive(1, 3, &frame);
+        device.poll(1, &mut out);
+        let learnt = lists(&mut out);
+        assert!(learnt.iter().all(|list| list.digest.0 == u32::from(kind)));
+        learnt.len() == 1
+    };
+    for kind in [0, 1] {
+        assert!((0..10_000).all(|number| learn(kind, number)));
+    }
+    assert!((0..10_000).all(|number| !learn(1, number)), "the latest");
+    assert!((4_000..10_000).all(|number| !learn(0, number)));
+    // Each of these drives out the oldest one.
+    assert!((0..3_000).all(|number| learn(0, number)), "the oldest");
 }
 
 #[test]
