@@ -107,14 +107,16 @@ def sampled(content: bytes, scratch: Path) -> bytes:
     """Asks the switch for draws, in a worker: its report as JSON, with the key as it is here.
 
     Raises:
-        TestbedError: It is not built, or refuses.
+        TestbedError: It is not built, refuses, or is another one than at this worker's first draw,
+            as the pipeline may be.
     """
     del scratch
     program = str(P4_BUILD / "cm.json")
     asked = json.loads(content)
     arguments = asked["draws"]
     given = () if "--program" in arguments else ("--program", program)
-    found = switch_report.run("sample", *arguments, *given)
+    with sources.switch_unchanged():
+        found = switch_report.run("sample", *arguments, *given)
     return canonical({"key": _key(asked), "found": found}).encode()
 
 

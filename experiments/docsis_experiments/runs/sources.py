@@ -11,11 +11,11 @@ import hashlib
 import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Final, Literal
 
 from docsis_experiments.experiment.canonical import canonical
 from docsis_experiments.runs import closure
+from docsis_experiments.runs.file_hashes import FileHashes, hash_of
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import P4_BUILD, ROOT, switch_binary
 from docsis_testbed.versions import package
@@ -27,6 +27,8 @@ CHANGED: Final = (
     "change, or run this again with what is there now"
 )
 """Told of a result that another version has made than the one that was asked."""
+
+_FILES: Final = FileHashes()
 
 _ROOTS: Final[Mapping[StageName, Callable[[], Iterable[str]]]] = {
     "virtual": lambda: ["docsis_experiments.runs.play"],
@@ -90,13 +92,32 @@ def unchanged(stage: StageName) -> Iterator[None]:
     Raises:
         TestbedError: Before the block or after it, something is not what `parts` has.
     """
-    _check(stage)
+    with _refused_unless(lambda: parts_now(stage) == parts(stage)):
+        yield
+
+
+@contextmanager
+def switch_unchanged() -> Iterator[None]:
+    """Refuses draws that are made in the block where switch or pipeline are not as they were.
+
+    A draw starts the switch that is there at that time, which reads the pipeline.
+
+    Raises:
+        TestbedError: Before the block or after it, one is not what `switch` or `pipeline` has.
+    """
+    with _refused_unless(lambda: (switch_now(), pipeline_now()) == (switch(), pipeline())):
+        yield
+
+
+@contextmanager
+def _refused_unless(same: Callable[[], bool]) -> Iterator[None]:
+    _check(same())
     yield
-    _check(stage)
+    _check(same())
 
 
-def _check(stage: StageName) -> None:
-    if parts_now(stage) != parts(stage):
+def _check(same: bool) -> None:
+    if not same:
         raise TestbedError(CHANGED)
 
 
@@ -108,8 +129,8 @@ def parts_now(stage: StageName) -> Mapping[str, str]:
     """
     return {
         "code": code.__wrapped__(*_ROOTS[stage]()),
-        "pipeline": pipeline.__wrapped__(),
-        **({"switch": switch.__wrapped__()} if stage == "mininet" else {"world": world()}),
+        "pipeline": pipeline_now(),
+        **({"switch": switch_now()} if stage == "mininet" else {"world": world()}),
         # The world computes with the C library's powers and logarithms.
         "libc": " ".join(platform.libc_ver()),
         "numpy": package("numpy"),
@@ -124,22 +145,40 @@ def code(*roots: str) -> str:
         TestbedError: A file cannot be read.
     """
     files = set(closure.closure(*roots).values())
-    return _hash(sorted((closure.place_in_clone(path), path) for path in files))
+    return hash_of(sorted((closure.place_in_clone(path), path) for path in files))
 
 
 @functools.cache
 def pipeline() -> str:
+    """The same as `pipeline_now`, for all of a process as it was first.
+
+    Raises:
+        TestbedError: A file cannot be read.
+    """
+    return pipeline_now()
+
+
+def pipeline_now() -> str:
     """A hash of the compiled P4 programs.
 
     Raises:
         TestbedError: A file cannot be read.
     """
     files = [path for path in P4_BUILD.rglob("*") if path.is_file()]
-    return _hash((path.relative_to(ROOT).as_posix(), path) for path in sorted(files))
+    return _FILES.of((path.relative_to(ROOT).as_posix(), path) for path in sorted(files))
 
 
 @functools.cache
 def switch() -> str:
+    """The same as `switch_now`, for all of a process as it was first.
+
+    Raises:
+        TestbedError: It cannot be read.
+    """
+    return switch_now()
+
+
+def switch_now() -> str:
     """A hash of the switch that is built; of nothing where none is, and then nothing runs.
 
     Raises:
@@ -149,7 +188,7 @@ def switch() -> str:
         built = [switch_binary()]
     except TestbedError:
         built = []
-    return _hash((path.name, path) for path in built)
+    return _FILES.of((path.name, path) for path in built)
 
 
 def world() -> str:
@@ -163,19 +202,3 @@ def world() -> str:
     except ImportError:
         return ""
     return docsis_world.SOURCES
-
-
-def _hash(files: Iterable[tuple[str, Path]]) -> str:
-    found = hashlib.sha256()
-    for name, path in files:
-        _add(found, name, path)
-    return found.hexdigest()
-
-
-def _add(found: hashlib._Hash, name: str, path: Path) -> None:
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise TestbedError(f"{path}: cannot be read ({error.strerror})") from None
-    found.update(f"\n{name} {len(content)}\n".encode())
-    found.update(content)
