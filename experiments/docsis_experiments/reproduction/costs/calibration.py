@@ -2,12 +2,15 @@
 """Measures what a machine takes, with short runs of shipped experiments; kept with its name.
 
 What is measured is processor time, which other programs change less than time. It is measured again
-when the world has changed.
+when the world has changed. A switch that cannot draw costs nobody the runs: draws are left out, and
+measured as soon as there is one that can.
 """
 
 from __future__ import annotations
 
+import functools
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -24,7 +27,7 @@ from docsis_experiments.runs import files, pool, sources, workers
 from docsis_experiments.runs.unit import Unit
 from docsis_experiments.sweeps.axes import scenario_with
 from docsis_testbed.errors import TestbedError
-from docsis_testbed.paths import TOPOLOGIES, switch_binary
+from docsis_testbed.paths import TOPOLOGIES
 
 _SEED: Final = 901
 """A trial seed: what comes of these runs counts for nothing."""
@@ -62,6 +65,8 @@ _DRAWS: Final = (
 def costs(folder: Path, jobs: int) -> list[Cost]:
     """The costs of the calibration on this machine; measured where they are not known yet.
 
+    Where no draws can be made, those of draws are missing, and that is told.
+
     Args:
         folder: Where it is kept.
         jobs: Processes that measure.
@@ -71,9 +76,27 @@ def costs(folder: Path, jobs: int) -> list[Cost]:
     """
     path = folder / f"calibration-{digest(machine())[:12]}.json"
     known = _read(path)
-    if known is not None:
-        return known
-    found = list(_measured(jobs))
+    found = known or []
+    draws, why = _draws({cost.features.condition for cost in found})
+    works = [*(_runs() if known is None else ()), *draws]
+    for work, ended in _ended(works, jobs):
+        if ended.processor_seconds is not None:
+            found.append(Cost(Reader().of(work), ended.processor_seconds))
+        elif isinstance(work, Draws):
+            why = ended.failure
+        else:
+            raise TestbedError(
+                f"the calibration failed: {ended.words}: {ended.failure}; without it no cost "
+                "can be told"
+            )
+    if works:
+        _write(path, found)
+    if why:
+        _tell(f"The costs of draws from the pipeline are guesses: {why}")
+    return found
+
+
+def _write(path: Path, costs: list[Cost]) -> None:
     content = {
         "machine": machine(),
         "world": sources.parts("virtual")["world"],
@@ -84,11 +107,10 @@ def costs(folder: Path, jobs: int) -> list[Cost]:
                 "features": dict(cost.features.values),
                 "seconds": cost.seconds,
             }
-            for cost in found
+            for cost in costs
         ],
     }
     files.write_atomically(path, (json.dumps(content, indent=1) + "\n").encode())
-    return found
 
 
 def _read(path: Path) -> list[Cost] | None:
@@ -113,25 +135,19 @@ def _read(path: Path) -> list[Cost] | None:
         return None
 
 
-def _measured(jobs: int) -> Iterator[Cost]:
-    read = Reader()
-    asked = [(work, _job(work)) for work in _works()]
+def _ended(works: list[Work], jobs: int) -> Iterator[tuple[Work, workers.Ended[Any]]]:
+    asked = [(work, _job(work)) for work in works]
     with closing(workers.do_all([job for _, job in asked], jobs)) as each:
         for ended in each:
-            if ended.processor_seconds is None:
-                raise TestbedError(
-                    f"the calibration failed: {ended.words}: {ended.failure}; without it no cost "
-                    "can be told"
-                )
             [work] = [work for work, job in asked if job.what is ended.what]
-            yield Cost(read.of(work), ended.processor_seconds)
+            yield work, ended
 
 
 def _job(work: Work) -> workers.Job[Any]:
     return pool.job(work.unit) if isinstance(work, Run) else small_works.job(work)
 
 
-def _works() -> Iterator[Work]:
+def _runs() -> Iterator[Run]:
     for short in _RUNS:
         loaded = load(TOPOLOGIES / "scenarios" / f"{short.name}.yaml")
         [run] = [run for run in loaded.scenario.all_runs if run.label == short.run]
@@ -142,9 +158,21 @@ def _works() -> Iterator[Work]:
         scenario = scenario_with(loaded.scenario, alone)
         name = f"calibration-{short.name}-{short.run}-{short.measured}"
         yield Run(name, Unit.of(Loaded(scenario, loaded.topology), scenario.all_runs[0], _SEED))
+
+
+def _draws(known: set[str]) -> tuple[list[Draws], str]:
+    """The draws whose conditions are not known, and why none of them can be made, or ""."""
+    works = [Draws("calibration", (*words, "--seed", str(_SEED)), _SEED) for words in _DRAWS]
+    missing = [work for work in works if small_works.condition(work) not in known]
     try:
-        switch_binary()
-    except TestbedError:
-        return  # nothing can be drawn, and whoever asks for draws is told
-    for words in _DRAWS:
-        yield Draws("calibration", (*words, "--seed", str(_SEED)), _SEED)
+        if missing:
+            small_works.check_draws()
+    except TestbedError as error:
+        return [], str(error)
+    return missing, ""
+
+
+@functools.cache
+def _tell(words: str) -> None:
+    """Tells something once, however often a sitting asks what works cost."""
+    print(words, file=sys.stderr)
