@@ -7,8 +7,9 @@ import json
 import platform
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping
 from importlib import metadata
+from pathlib import Path
 from typing import Final
 
 from docsis_control.project_files import INSTALLED
@@ -20,6 +21,9 @@ UNKNOWN: Final = "unknown"
 _SECONDS: Final = 10.0
 """Longest time that a program may take to tell its version."""
 
+_ASKS: Final[Mapping[str, str]] = {"irtt": "version"}
+"""What asks a program for its version, where that is not `--version`."""
+
 _VERSION = re.compile(r"\d+\.\d+[\w.\-+]*")
 
 
@@ -29,9 +33,9 @@ def collect(target: str) -> dict[str, str]:
         "docsis-p4": package("docsis-p4"),
         "source": _source(),
         "p4c": p4c(),
-        "iperf3": _said(["iperf3", "--version"]),
-        "irtt": _said(["irtt", "version"]),
-        "mininet": _said(["mn", "--version"]),
+        "iperf3": told("iperf3"),
+        "irtt": told("irtt"),
+        "mininet": told("mn"),
         "finsy": package("finsy"),
         "grpcio": package("grpcio"),
         "numpy": package("numpy"),
@@ -39,9 +43,9 @@ def collect(target: str) -> dict[str, str]:
         "kernel": platform.release(),
     }
     if target == "embedded":
-        versions["docsis-switch"] = _said([str(switch_binary()), "--version"])
+        versions["docsis-switch"] = told(str(switch_binary()))
     else:
-        versions["simple_switch_grpc"] = _said(["simple_switch_grpc", "--version"])
+        versions["simple_switch_grpc"] = told("simple_switch_grpc")
     return versions
 
 
@@ -59,10 +63,24 @@ def package(name: str) -> str:
         return UNKNOWN
 
 
-def _said(command: Sequence[str]) -> str:
+def told(program: str) -> str:
+    """The version that a program tells.
+
+    Args:
+        program: Its name, or its path.
+
+    Returns:
+        "unknown" where it is not there, tells none, or takes longer than ten seconds.
+    """
+    asks = _ASKS.get(Path(program).name, "--version")
     try:
         result = subprocess.run(
-            list(command), capture_output=True, text=True, check=False, timeout=_SECONDS
+            [program, asks],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_SECONDS,
         )
     except (OSError, subprocess.TimeoutExpired):
         return UNKNOWN

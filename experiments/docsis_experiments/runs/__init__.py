@@ -4,6 +4,7 @@
 unit.py      what is played: one run of one experiment from one seed, and the key of its result
 sources.py   what a result depends on beside that: code, pipeline, switch or world
 file_hashes.py  hashes of files, which are read again only where they were changed
+programs.py  versions of the kernel and of the programs that make traffic in Mininet
 play.py      plays a unit in virtual time
 outcome.py   what is kept of a run, made from the record of either stage
 files.py     outcomes as Parquet, validated when they are read

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The inputs of a result beside those of the run: code, compiled pipeline, switch or world.
+"""The inputs of a result beside those of the run: code, compiled pipeline, switch or world; in
+Mininet the kernel and the programs that make traffic, too.
 
 Results with the same digest may be put together, and one that is there need not be made again.
 """
@@ -14,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any, Final, Literal
 
 from docsis_experiments.experiment.canonical import canonical
-from docsis_experiments.runs import closure
+from docsis_experiments.runs import closure, programs
 from docsis_experiments.runs.file_hashes import FileHashes, hash_of
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import P4_BUILD, ROOT, switch_binary
@@ -23,8 +24,8 @@ from docsis_testbed.versions import package
 StageName = Literal["mininet", "virtual"]
 
 CHANGED: Final = (
-    "the code, the pipeline, the switch or the world was changed while runs went on; undo the "
-    "change, or run this again with what is there now"
+    "a program that makes traffic, the code, the pipeline, the switch or the world was changed "
+    "while runs went on; undo the change, or run this again with what is there now"
 )
 """Told of a result that another version has made than the one that was asked."""
 
@@ -127,10 +128,13 @@ def parts_now(stage: StageName) -> Mapping[str, str]:
     Raises:
         TestbedError: A file cannot be read.
     """
+    own = {"world": world()}
+    if stage == "mininet":
+        own = {"switch": switch_now(), **programs.of_every_run()}
     return {
         "code": code.__wrapped__(*_ROOTS[stage]()),
         "pipeline": pipeline_now(),
-        **({"switch": switch_now()} if stage == "mininet" else {"world": world()}),
+        **own,
         # The world computes with the C library's powers and logarithms.
         "libc": " ".join(platform.libc_ver()),
         "numpy": package("numpy"),
