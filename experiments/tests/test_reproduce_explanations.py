@@ -6,8 +6,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,8 +26,9 @@ from docsis_testbed.paths import ROOT
 ROUND_TRIP = 0.05
 ALONE, WITH_TIMEOUTS = Route(ROUND_TRIP), Route(ROUND_TRIP, timeout_s=1.0)
 SHARE_OF_ONE_MEGABIT = 96_000.0
-HALF_SHARE = 240_000.0
+SHARE, HALF_SHARE = 480_000.0, 240_000.0
 CURVE = Lred(0.2, 0.4, 0.01, 0.05)
+STEEPER = Lred(0.2, 0.4, 0.01, 0.1)
 
 
 def says(row: str) -> str:
@@ -36,6 +40,12 @@ def says(row: str) -> str:
 def test_every_explanation_is_of_a_rule() -> None:
     rules = registered_rules()
     assert set(load_explanations()) <= set(rules)
+
+
+def test_no_explanation_is_older_than_its_evidence() -> None:
+    for one in load_explanations().values():
+        dates = re.findall(r"\d{4}-\d{2}-\d{2}", f"{one.says} {one.evidence}")
+        assert all(date.fromisoformat(day) <= one.written for day in dates), one.row
 
 
 @given(
@@ -57,11 +67,42 @@ def test_losses_at_one_megabit() -> None:
     assert all(one in says("001-F3b") for one in found)
 
 
+def test_losses_of_the_rate_are_fewer_of_the_packets() -> None:
+    # What is dropped comes on top of the rate that the line carries.
+    published, computed = (
+        f"{100 * of_rate / (100 + of_rate):.1f}%" for of_rate in (6, measured("001-F3b", "loss"))
+    )
+    assert f"nearly 6% of the rate is some {published} of the packets" in says("001-F3b")
+    assert f"{part('001-F3b', 'loss', reading=2)['value']:.1f}%" == computed
+    assert f"which is {computed} of them" in says("001-F3b")
+
+
 def test_waits_at_half_the_rate() -> None:
     found = [f"{1000 * wait(CURVE, HALF_SHARE, path):.0f}" for path in (WITH_TIMEOUTS, ALONE)]
     assert found == ["235", "249"]
     assert "235 to 249 ms" in says("001-F10b")
     assert "17% to 25%" in says("001-F10b"), "of the threshold of 200 ms"
+
+
+def test_a_steeper_curve_holds_the_band() -> None:
+    found = [wait(STEEPER, HALF_SHARE, path) for path in (WITH_TIMEOUTS, ALONE)]
+    assert "{:.0f} to {:.0f} ms with a Pmax".format(*(1000 * one for one in found)) in says(
+        "001-F10b"
+    )
+    more = [round(100 * (one / 0.2 - 1)) for one in found]
+    assert "{}% to {}% more at a Pmax".format(*more) in says("001-F10b")
+    assert max(more) < 15 < 100 * (wait(CURVE, HALF_SHARE, WITH_TIMEOUTS) / 0.2 - 1)
+
+
+def test_losses_at_half_the_rate() -> None:
+    whole, half = (
+        [probability(share, path, wait(CURVE, share, path)) for path in (WITH_TIMEOUTS, ALONE)]
+        for share in (SHARE, HALF_SHARE)
+    )
+    assert "{:.2%} to {:.2%} at 200 ms".format(*whole) in says("001-F10b")
+    assert max(whole) < CURVE.least
+    assert "{:.1%} to {:.1%}".format(*half) in says("001-F10b")
+    assert all(2.6 < more / less < 2.8 for more, less in zip(half, whole, strict=True)), "nearly 3"
 
 
 def test_waits_of_the_goal_of_50_ms() -> None:
@@ -100,17 +141,101 @@ def test_losses_of_fifty_flows_and_of_one() -> None:
     assert "2,500 times the probability" in says("001-I2")
 
 
+def test_knees_that_the_square_root_gives() -> None:
+    flows = (1, 2, 5, 10, 20)
+    law = [knees()[0] / number**0.5 for number in flows]
+    assert "{:.0f}, {:.0f}, {:.0f}, {:.0f} and {:.0f} ms.".format(*law) in says("001-F2c")
+    steps = [found - 10 * np.ceil(one / 10) for found, one in zip(knees(), law, strict=True)]
+    assert steps == [0, 10, 0, 0, 0], "two uploads are one step above it"
+
+
+def test_few_drops_of_one_upload() -> None:
+    """Ratios are of whole counts, and those of fifty uploads are nearly alike."""
+    ratios = of_seeds("001-I2", "drops 50 over 1 flows")
+    assert "{:,g}, {:,g} and {:,.1f}".format(*ratios) in says("001-I2")
+    many = [ratio * drops for ratio, drops in zip(ratios, (4, 5, 4), strict=True)]
+    assert all(count == round(count) for count in many)
+    assert "{:,.0f}, {:,.0f} and {:,.0f} packets".format(*many) in says("001-I2")
+    # They are the 5% that the curve drops at most of what the line carries in 540 s.
+    carried = 5e6 / (8 * 1518) * 540
+    assert all(0.049 < count / (count + carried) < 0.051 for count in many)
+    interval = [measured("001-I2", "drops 50 over 1 flows", end) for end in ("low", "high")]
+    assert "{:,.0f} to {:,.0f}".format(*interval) in says("001-I2")
+
+
 RESULTS = json.loads((ROOT / "docs" / "results" / "results.json").read_bytes())
 
 
-def measured(row: str, part: str, key: str = "value") -> float:
-    """The published number of a part of a row's first reading in virtual time."""
+def parts(row: str, reading: int = 1, stage: str = "virtual") -> Any:
+    """The published parts of a row."""
     [found] = (one for one in RESULTS["rows"] if one["id"] == row)
-    [reading] = (
-        one for one in found["readings"] if (one["reading"], one["stage"]) == (1, "virtual")
+    [made] = (
+        one for one in found["readings"] if (one["reading"], one["stage"]) == (reading, stage)
     )
-    [value] = (one[key] for one in reading["parts"] if one["name"] == part)
-    return float(value)
+    return made["parts"]
+
+
+def part(row: str, name: str, reading: int = 1, stage: str = "virtual") -> Any:
+    """A published part of a row."""
+    [found] = (one for one in parts(row, reading, stage) if one["name"] == name)
+    return found
+
+
+def measured(row: str, name: str, key: str = "value") -> float:
+    """The published number of a part of a row's first reading in virtual time."""
+    return float(part(row, name)[key])
+
+
+def in_mininet(row: str, name: str) -> float:
+    """The published number of a part of a row in Mininet."""
+    return float(part(row, name, stage="mininet")["value"])
+
+
+def of_seeds(row: str, name: str) -> list[float]:
+    """The published numbers of a part's seeds."""
+    return [float(value) for value in part(row, name)["values"].values()]
+
+
+def in_each_reading(row: str, name: str) -> list[float]:
+    """The published numbers of a part in each reading of a row."""
+    [found] = (one for one in RESULTS["rows"] if one["id"] == row)
+    virtual = (one["reading"] for one in found["readings"] if one["stage"] == "virtual")
+    return [float(part(row, name, reading)["value"]) for reading in virtual]
+
+
+def drawn(figure: str, line: str, panel: int = 0) -> Any:
+    """A line of a published figure."""
+    [found] = (one for one in RESULTS["figures"] if one["id"] == figure)
+    [drawn_there] = (one for one in found["panels"][panel]["lines"] if one["name"] == line)
+    return drawn_there
+
+
+def later_than(milliseconds: float) -> float:
+    """The percentage of the uploads' packets in figure 001-6 that take longer."""
+    ftp = drawn("001-6", "FTP")
+    return float(100 * (1 - np.interp(milliseconds, ftp["x"], ftp["y"])))
+
+
+def goodput(figure: str, buffer: float, key: str = "y") -> float:
+    """Goodput against the buffer in figure 001-2 or 001-5, Mbit/s."""
+    line = drawn(figure, "goodput", 1)
+    return float(line[key][line["x"].index(buffer)])
+
+
+def fall(figure: str) -> float:
+    """By how many percent goodput falls from 400 to 960 ms."""
+    return 100 * (1 - goodput(figure, 960) / goodput(figure, 400))
+
+
+def range_of_goodput() -> float:
+    """The range of goodput with flow queues from 100 ms on, as 001-F2b has it, percent."""
+    found = [goodput("001-5", buffer) for buffer in (100, 200, 400, 960)]
+    return float(100 * (max(found) - min(found)) / np.mean(found))
+
+
+def farthest(name: str) -> float:
+    """The greatest difference of PIE and CoDel-DT in the readings of 000-F6b, percent."""
+    return max(100 * abs(one - 1) for one in in_each_reading("000-F6b", name))
 
 
 def waits_at_pmax() -> list[float]:
@@ -130,8 +255,26 @@ FIGURES: list[tuple[str, Callable[[], str]]] = [
         "001-F2c",
         lambda: "{:.0f}, {:.0f}, {:.0f}, {:.0f} and {:.0f} ms for 1, 2, 5".format(*knees()),
     ),
-    ("001-F3b", lambda: f"and loses {measured('001-F3b', 'loss'):.1f}%."),
-    ("001-F5b", lambda: f"lies within {measured('001-F2b', 'range of goodput'):.2f}% in"),
+    ("001-F3b", lambda: f"Ours is {measured('001-F3b', 'loss'):.1f}% of the rate"),
+    (
+        "001-F5b",
+        lambda: f"and within {measured('001-F2b', 'range of goodput'):.2f}% with drop tail",
+    ),
+    ("001-F5b", lambda: f"lies within {range_of_goodput():.2f}% there"),
+    ("001-F5b", lambda: f"full already, with {goodput('001-5', 100):.3f} Mbit/s"),
+    ("001-F5b", lambda: f"At 960 ms it is {fall('001-5'):.1f}% less"),
+    ("001-F5b", lambda: f"With drop tail it falls by {fall('001-2'):.1f}%"),
+    (
+        "001-F5b",
+        lambda: (
+            f"{goodput('001-5', 400, 'low'):.3f} to {goodput('001-5', 400, 'high'):.3f} Mbit/s "
+            f"at 400 ms and {goodput('001-5', 960, 'low'):.3f} to "
+            f"{goodput('001-5', 960, 'high'):.3f} at 960 ms"
+        ),
+    ),
+    ("001-F6", lambda: f"them: {100 - later_than(500):.1f}% come sooner and"),
+    ("001-F6", lambda: f"sooner and {later_than(1000):.1f}% later"),
+    ("001-F6", lambda: f"the mean is {drawn('001-5', 'FTP')['y'][-1]:.0f} ms."),
     ("001-F6", lambda: f"above 100 ms; {100 - measured('001-F6', 'game 40-100'):.0f}% are."),
     (
         "001-F10b",
@@ -157,6 +300,65 @@ FIGURES: list[tuple[str, Callable[[], str]]] = [
         lambda: f"{100 * (measured('000-F6b', 'pie over codel-dt 1s') - 1):.0f}% ahead of",
     ),
     (
+        "000-F6b",
+        lambda: (
+            f"within {np.ceil(100 * (measured('000-F6b', 'pie over codel-dt 10s') - 1)):.0f}% "
+            "after 10 s and within "
+            f"{np.ceil(100 * (measured('000-F6b', 'pie over codel-dt 25s') - 1)):.0f}% after 25 s;"
+        ),
+    ),
+    (
+        "000-F6b",
+        lambda: (
+            f"within {np.ceil(farthest('pie over codel-dt 10s')):.0f}% and "
+            f"within {np.ceil(farthest('pie over codel-dt 25s')):.0f}%."
+        ),
+    ),
+    (
+        "000-F1a",
+        lambda: (
+            f"p90 is {measured('000-F1a', 'p90 codel'):.1f} ms "
+            f"({measured('000-F1a', 'p90 codel', 'low'):.1f} to "
+            f"{measured('000-F1a', 'p90 codel', 'high'):.1f})"
+        ),
+    ),
+    (
+        "000-F1a",
+        lambda: (
+            f"PIE has {measured('000-F1a', 'p90 pie'):.1f} ms and CoDel-DT "
+            f"{measured('000-F1a', 'p90 codel-dt'):.1f}."
+        ),
+    ),
+    ("000-F1a", lambda: f"of 50 ms has {measured('000-F1a', 'p90 drop-tail-50ms'):.1f} ms"),
+    ("000-F1a", lambda: f"buffer has {in_mininet('000-F1a', 'p90 drop-tail-50ms'):.1f} ms"),
+    ("000-F1a", lambda: f"CoDel has {in_mininet('000-F1a', 'p90 codel'):.1f} ms there"),
+    (
+        "000-F1b",
+        lambda: (
+            f"has {min(of_seeds('000-F1b', 'drop-tail-250ms over pie')):.1f} to "
+            f"{max(of_seeds('000-F1b', 'drop-tail-250ms over pie')):.1f} times"
+        ),
+    ),
+    ("000-F4", lambda: f"falls to {measured('000-F4', 'lowest mos drop-tail-50ms'):.1f} under"),
+    (
+        "000-F4",
+        lambda: (
+            f"PIE falls to {measured('000-F4', 'lowest mos pie'):.1f} and CoDel-DT to "
+            f"{measured('000-F4', 'lowest mos codel-dt'):.1f},"
+        ),
+    ),
+    ("000-F4", lambda: f"keeps {measured('000-F4', 'lowest mos codel'):.1f}."),
+    ("000-F4", lambda: f"SFQ-CoDel keeps {measured('000-F4', 'lowest mos sfq-codel'):.2f}."),
+    (
+        "000-F4",
+        lambda: (
+            "SFQ-PIE has {:.1f}, {:.1f} and {:.1f}, ".format(
+                *of_seeds("000-F4", "lowest mos sfq-pie")
+            )
+            + f"a mean of {measured('000-F4', 'lowest mos sfq-pie'):.1f}:"
+        ),
+    ),
+    (
         "000-F6c",
         lambda: f"by {100 * (measured('000-F6c', 'pie over codel-dt 2s') - 1):.0f}% after 2 s",
     ),
@@ -169,6 +371,30 @@ FIGURES: list[tuple[str, Callable[[], str]]] = [
 def test_explanations_say_what_the_page_has(row: str, words: Callable[[], str]) -> None:
     """An explanation that a later sitting has overtaken is to be written anew."""
     assert words() in says(row)
+
+
+def contradicted(row: str) -> set[str]:
+    """The parts of a row's first reading in virtual time that are contradicted."""
+    return {one["name"] for one in parts(row) if one["verdict"] == "contradicted"}
+
+
+def test_parts_that_are_contradicted() -> None:
+    assert contradicted("000-F1b") == {
+        "difference codel pie",
+        "codel minus codel-dt",
+        "pie over sfq-codel",
+    }
+    assert "three parts are contradicted" in says("000-F1b")
+    assert contradicted("000-F4") == {"lowest mos drop-tail-50ms"}
+    assert "That alone contradicts the row." in says("000-F4")
+    assert contradicted("001-F5b") == {"gains"}
+    assert contradicted("001-F6") == {"ftp 500-1000"}
+
+
+def test_goodput_of_the_largest_buffer_is_less() -> None:
+    assert goodput("001-5", 960, "high") < goodput("001-5", 400, "low")
+    assert f"{goodput('001-5', 100):.3f}" == f"{goodput('001-5', 400):.3f}"
+    assert f"{5 * 1448 / 1518:.3f} Mbit/s. Figure 001-5" in says("001-F5b")
 
 
 def test_only_an_explanation_of_that_outcome_is_shown() -> None:

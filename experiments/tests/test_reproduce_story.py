@@ -47,6 +47,22 @@ def test_a_story_that_results_have_overtaken_is_refused(results: dict[str, Any])
         told(with_outcome(results, "001-F2a", "contradicted"))
 
 
+def test_the_game_shares_its_queue_more_seldom_than_some_two_flows(
+    results: dict[str, Any],
+) -> None:
+    assert f"{100 * (1 - (255 / 256) ** 19):.1f}" == "7.2"
+    assert "shares its queue in 7.2%" in told(results).text
+
+
+def test_a_curve_that_a_figure_lacks_is_told(results: dict[str, Any]) -> None:
+    changed = copy.deepcopy(results)
+    [figure] = (one for one in changed["figures"] if one["id"] == "000-1")
+    for panel in figure["panels"]:
+        panel["lines"] = [one for one in panel["lines"] if one["name"] != "DOCSIS-PIE, 10 ms"]
+    with pytest.raises(TestbedError, match="'DOCSIS-PIE, 10 ms' of figure 000-1"):
+        told(changed)
+
+
 def test_nothing_is_written_of_results_that_lack_a_row(
     results: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from docsis_experiments.reproduction.catalogue.loader import registered_rules
@@ -70,6 +71,19 @@ class _Teller:
     def within(self, row: str, part: str) -> str:
         """The interval of a part: "1.6 to 13.2"."""
         return values.interval(self._part(row, part))
+
+    def quantile(self, figure: str, line: str, share: float) -> str:
+        """Where a distribution that a figure has in milliseconds comes to a share: "27.7 ms"."""
+        if figure not in self.figures:
+            raise TestbedError(f"the story names figure {figure}, which the results do not have")
+        lines = (one for panel in self.figures[figure]["panels"] for one in panel["lines"])
+        drawn = next((one for one in lines if one["name"] == line), None)
+        if drawn is None or not drawn["x"]:
+            raise TestbedError(
+                f"the story names {line!r} of figure {figure}, which it does not have"
+            )
+        found = float(np.interp(share, drawn["y"], drawn["x"]))
+        return values.number(float(f"{found:.{_DIGITS}g}"), "ms")
 
     def outcome(self, row: str) -> str:
         """The outcome of a row in a table."""
@@ -172,6 +186,7 @@ def told(content: Data) -> Story:
         value=teller.value,
         told_of=teller.told_of,
         within=teller.within,
+        quantile=teller.quantile,
         outcome=teller.outcome,
         seeds=teller.seeds,
         count=teller.count,
