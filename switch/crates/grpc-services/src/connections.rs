@@ -5,6 +5,7 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpListener;
@@ -16,6 +17,8 @@ use tonic::transport::server::Connected;
 
 use crate::address::ServerAddress;
 use crate::budget::{Account, Budget, Purpose};
+use crate::opening::Opening;
+use crate::options::Limits;
 use crate::outbox::Outbox;
 use crate::tls::OverTls;
 use crate::turns::Turns;
@@ -27,15 +30,18 @@ use crate::unix_socket::UnixSocket;
 pub struct Connections {
     listener: Listener,
     places: Arc<Semaphore>,
+    /// How long a client may take to begin.
+    opening: Duration,
     budget: Arc<Budget>,
 }
 
 impl Connections {
-    pub fn new(listener: Listener, limit: usize, budget: Arc<Budget>) -> Self {
-        let places = Arc::new(Semaphore::new(limit.min(Semaphore::MAX_PERMITS)));
+    pub fn new(listener: Listener, limits: &Limits, budget: Arc<Budget>) -> Self {
+        let places = limits.connections.min(Semaphore::MAX_PERMITS);
         Connections {
             listener,
-            places,
+            places: Arc::new(Semaphore::new(places)),
+            opening: limits.opening,
             budget,
         }
     }
@@ -57,6 +63,7 @@ impl Stream for Connections {
                     };
                     return Poll::Ready(Some(Ok(Connection {
                         stream,
+                        opening: Opening::new(self.opening),
                         client: Client::new(&self.budget),
                         read: 0,
                         _place: place,
@@ -67,9 +74,11 @@ impl Stream for Connections {
     }
 }
 
-/// A connection, which gives its place back when it is closed.
+/// A connection, which gives its place back when it is closed. A client that does not begin HTTP/2 in
+/// time is no longer read from, which closes it.
 pub struct Connection {
     stream: Box<dyn ByteStream>,
+    opening: Opening,
     client: Client,
     /// How many bytes have been read since the connection last yielded.
     read: usize,
@@ -119,7 +128,9 @@ impl Client {
 impl Connected for Connection {
     type ConnectInfo = Client;
 
+    /// Called once, when TLS is agreed on and before HTTP/2 begins.
     fn connect_info(&self) -> Client {
+        self.opening.begin();
         self.client.clone()
     }
 }
@@ -137,11 +148,17 @@ impl AsyncRead for Connection {
         }
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(context, buffer);
-        // A read that finds nothing more yields anyway.
-        self.read = match read {
-            Poll::Pending => 0,
-            Poll::Ready(_) => self.read + (buffer.filled().len() - before),
-        };
+        if read.is_pending() {
+            // A read that finds nothing more yields anyway.
+            self.read = 0;
+            if self.opening.is_late(context) {
+                return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+            }
+        } else {
+            let more = buffer.filled().len() - before;
+            self.read += more;
+            self.opening.heard(more);
+        }
         read
     }
 }
@@ -217,3 +234,77 @@ impl Listener {
 trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for S {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+
+    /// A connection whose client may take so long to begin, and the client's end.
+    fn connection(patience: Duration) -> (Connection, DuplexStream) {
+        let (ours, theirs) = duplex(1 << 10);
+        let places = Arc::new(Semaphore::new(1));
+        let connection = Connection {
+            stream: Box::new(ours),
+            opening: Opening::new(patience),
+            client: Client::new(&Arc::new(Budget::new(&Limits::default()))),
+            read: 0,
+            _place: places.try_acquire_owned().unwrap(),
+        };
+        (connection, theirs)
+    }
+
+    /// Whether the next read waits for the client, as long as a deadline that has passed takes to
+    /// be noticed, and longer.
+    async fn waits(connection: &mut Connection) -> bool {
+        let read = connection.read_u8();
+        tokio::time::timeout(Duration::from_millis(50), read)
+            .await
+            .is_err()
+    }
+
+    #[tokio::test]
+    async fn a_client_that_does_not_begin_is_cut_off() {
+        for sent in [0, 1, 23] {
+            let (mut connection, mut client) = connection(Duration::ZERO);
+            connection.connect_info();
+            client.write_all(&vec![0; sent]).await.unwrap();
+            let mut bytes = Vec::new();
+            let error = connection.read_to_end(&mut bytes).await.unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+            assert_eq!(bytes.len(), sent);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_client_that_has_begun_may_be_silent() {
+        let (mut connection, mut client) = connection(Duration::ZERO);
+        connection.connect_info();
+        client.write_all(&[0; 24]).await.unwrap();
+        connection.read_exact(&mut [0; 24]).await.unwrap();
+        assert!(waits(&mut connection).await);
+    }
+
+    #[tokio::test]
+    async fn a_client_may_begin_slowly() {
+        let (mut connection, mut client) = connection(Duration::from_secs(3600));
+        connection.connect_info();
+        for _ in 0..3 {
+            client.write_all(&[0; 7]).await.unwrap();
+            connection.read_exact(&mut [0; 7]).await.unwrap();
+            assert!(waits(&mut connection).await);
+        }
+    }
+
+    /// TLS has its own deadline, and its bytes are no HTTP/2.
+    #[tokio::test]
+    async fn the_deadline_begins_with_http() {
+        let (mut connection, mut client) = connection(Duration::ZERO);
+        client.write_all(&[0; 100]).await.unwrap();
+        connection.read_exact(&mut [0; 100]).await.unwrap();
+        assert!(waits(&mut connection).await);
+        connection.connect_info();
+        assert!(connection.read_u8().await.is_err());
+    }
+}

@@ -37,6 +37,7 @@ pub mod journal;
 mod live_traces;
 mod notes;
 mod op;
+mod opening;
 mod options;
 mod order;
 mod outbound;

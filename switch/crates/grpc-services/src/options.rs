@@ -79,6 +79,9 @@ pub struct Limits {
     pub pool: usize,
     /// How many connections there may be at a time. Further ones are closed at once.
     pub connections: usize,
+    /// How long a client may take to begin HTTP/2 on its connection, and with TLS once that is agreed
+    /// on.
+    pub opening: Duration,
     /// How many StreamChannels there may be at a time, of all devices and roles.
     pub streams: usize,
     /// How many RPCs one connection may have open.
@@ -112,6 +115,7 @@ impl Default for Limits {
             share: 512 << 10,
             pool: 36 << 20,
             connections: 64,
+            opening: Duration::from_secs(10),
             streams: 256,
             rpcs_per_connection: 64,
             rpc_time: Duration::from_secs(60),

@@ -54,7 +54,8 @@ const METADATA: u32 = 8 << 10;
 /// The longest request of the services other than P4Runtime, bytes.
 const SMALL_MESSAGE: usize = 1 << 20;
 /// A connection on which nothing has arrived for this long is pinged, and closed if nothing arrives
-/// for as long again. A client that is gone must not stay primary.
+/// for as long again. A client that is gone must not stay primary. HTTP/2 pings clients that have begun;
+/// until then [`Limits::opening`] applies.
 const KEEP_ALIVE: Duration = Duration::from_secs(20);
 
 /// A device to be served.
@@ -253,7 +254,7 @@ impl Server {
         let channels = UpstreamChannelsServer::new(ChannelsService { plant: self.plant })
             .max_decoding_message_size(SMALL_MESSAGE)
             .max_encoding_message_size(self.limits.message_bytes);
-        let incoming = Connections::new(self.listener, self.limits.connections, self.budget);
+        let incoming = Connections::new(self.listener, &self.limits, self.budget);
         let mut wait = ended;
         let builder = self.builder.layer(InFlightLayer {
             message_time: self.limits.rpc_time,

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Several devices and roles in one process, and what clients may use up.
 
+use std::time::Duration;
+
 use crate::common::*;
 use grpc_services::proto::p4::v1 as p4;
 use grpc_services::proto::p4::v1::p4_runtime_client::P4RuntimeClient;
-use grpc_services::{Limits, ServerOptions};
+use grpc_services::{Limits, Server, ServerOptions};
 use p4::stream_message_request::Update as ToSwitch;
 use tonic::Code;
 
@@ -197,4 +199,43 @@ async fn what_is_decoded_in_one_go_is_short() {
     assert_eq!(status.code(), Code::ResourceExhausted);
     assert!(status.message().contains("65536 bytes"), "{status:?}");
     fixture.stop().await;
+}
+
+/// Connections on which nothing comes kept all others out for ever.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn silent_connections_give_their_places_back() {
+    let options = ServerOptions {
+        limits: Limits {
+            connections: 4,
+            opening: Duration::from_millis(100),
+            ..Limits::default()
+        },
+        ..ServerOptions::default()
+    };
+    let any_port = "127.0.0.1:0".parse().unwrap();
+    let server = Server::bind_with(any_port, Vec::new(), &options);
+    let server = server.await.unwrap();
+    let address = server.local_address().tcp().unwrap();
+    let serving = tokio::spawn(server.serve(std::future::pending()));
+    let mut silent = Vec::new();
+    for _ in 0..4 {
+        silent.push(tokio::net::TcpStream::connect(address).await.unwrap());
+    }
+    // On a machine that is busy, a right client may be late, too.
+    let asked = async {
+        loop {
+            let client = P4RuntimeClient::connect(format!("http://{address}")).await;
+            if let Ok(mut client) = client {
+                let request = p4::CapabilitiesRequest::default();
+                if client.capabilities(request).await.is_ok() {
+                    break;
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let asked = tokio::time::timeout(Duration::from_secs(60), asked).await;
+    asked.expect("a place is free again");
+    drop(silent);
+    serving.abort();
 }
