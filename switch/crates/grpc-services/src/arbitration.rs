@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Who may write to one device (P4Runtime specification 1.5, section 5): for
 //! each role, the client with the highest election id ever seen. A role is there
-//! from its first client's arbitration on, and is forgotten with its last client.
+//! from its first client's arbitration on, and ends with its last client. Its highest election id is
+//! remembered for its next client.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use tokio::sync::RwLock;
@@ -18,6 +19,9 @@ use crate::role::{self, Access};
 const MAX_CLIENTS: usize = 64;
 /// How many roles there may be at a time, including the default one.
 const MAX_ROLES: usize = 64;
+/// Of how many roles that are over the highest election id is remembered. Clients choose the names, so
+/// they cannot all be remembered.
+const MAX_PAST_ROLES: usize = 1024;
 
 /// One stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -32,8 +36,8 @@ pub enum Heard {
     /// The primary stays the same.
     Tell(Notices),
     /// Another client becomes primary once the running writes have ended. Until then no client of
-    /// the role may begin a write.
-    Change(Change),
+    /// the role may begin a write. All others are told at once, and the new primary when it may begin.
+    Change(Notices, Change),
 }
 
 /// A change of a role's primary. [`Arbiter::settle`] completes it.
@@ -82,7 +86,8 @@ struct Role {
     changes: u64,
     /// Whether the last of these changes is not settled.
     is_changing: bool,
-    /// The client that believes to be primary: it was told so, and has not been told otherwise.
+    /// The last client that was told that it is primary, unless it has stepped down or left. Packet-ins
+    /// go to it until the next one is told.
     told: Option<ClientId>,
 }
 
@@ -107,13 +112,19 @@ pub struct Arbiter {
     device_id: u64,
     /// The roles by name. The default role has the empty name.
     roles: BTreeMap<String, Role>,
+    /// The roles that are over, each with its highest election id. The last one that ended is last.
+    past: VecDeque<(String, u128)>,
 }
 
 impl Arbiter {
     pub fn new(device_id: u64) -> Self {
         // The default role exists even if no client has asked for it.
         let roles = BTreeMap::from([(String::new(), Role::default())]);
-        Arbiter { device_id, roles }
+        Arbiter {
+            device_id,
+            roles,
+            past: VecDeque::new(),
+        }
     }
 
     /// A client's `MasterArbitrationUpdate`, the first or another one;
@@ -147,7 +158,15 @@ impl Arbiter {
         let election_id = update.election_id.as_ref().map(to_u128);
         self.check(client, name, election_id, access.as_deref())?;
 
-        let role = self.roles.entry(name.to_owned()).or_default();
+        let past = &mut self.past;
+        let role = self.roles.entry(name.to_owned()).or_insert_with(|| {
+            let found = past.iter().position(|(past, _)| past == name);
+            let remembered = found.and_then(|at| past.remove(at));
+            Role {
+                highest: remembered.map(|(_, highest)| highest),
+                ..Role::default()
+            }
+        });
         let before = role.primary();
         match role.clients.iter_mut().find(|other| other.id == client) {
             Some(known) => known.election_id = election_id,
@@ -165,11 +184,12 @@ impl Arbiter {
         if wins && !was_primary {
             role.changes += 1;
             role.is_changing = true;
-            return Ok(Heard::Change(Change {
+            let change = Change {
                 role: name.to_owned(),
                 number: role.changes,
                 running: Arc::clone(&role.running),
-            }));
+            };
+            return Ok(Heard::Change(self.notify(name, |id| id != client), change));
         }
         if was_primary && !wins {
             role.told = None;
@@ -225,14 +245,15 @@ impl Arbiter {
         Ok(())
     }
 
-    /// Completes a change whose earlier writes have ended, so that the new primary may begin. If
-    /// another change has come since, this one is not announced to anybody.
+    /// Completes a change whose earlier writes have ended, so that the new primary may begin, which
+    /// is told so. If another change has come since, there is nobody to be told of this one.
     pub fn settle(&mut self, change: &Change) -> Notices {
         match self.roles.get_mut(&change.role) {
             Some(role) if role.changes == change.number => {
                 role.is_changing = false;
                 role.told = role.primary();
-                self.notify_all(&change.role)
+                let told = role.told;
+                self.notify(&change.role, |id| Some(id) == told)
             }
             _ => Vec::new(),
         }
@@ -256,10 +277,21 @@ impl Arbiter {
         }
     }
 
-    /// Forgets the roles that are over.
+    /// Forgets the roles that are over, but for their highest election ids.
     fn sweep(&mut self) {
-        self.roles
-            .retain(|name, role| name.is_empty() || !role.is_over());
+        let past = &mut self.past;
+        self.roles.retain(|name, role| {
+            if name.is_empty() || !role.is_over() {
+                return true;
+            }
+            if let Some(highest) = role.highest {
+                if past.len() >= MAX_PAST_ROLES {
+                    past.pop_front();
+                }
+                past.push_back((name.clone(), highest));
+            }
+            false
+        });
     }
 
     /// Whether an RPC with this role and election id may change the device.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The way to one client's stream is a queue that is bounded in messages and in bytes. Nobody ever
 //! waits for a client: a message that does not fit is dropped, and the stream of a client that
-//! leaves its queue full for long is ended.
+//! leaves its queue full for long is ended. Advisory messages are never dropped altogether: of those
+//! that do not fit the last one takes the place of the one before it.
 
+use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -24,13 +26,25 @@ use crate::proto::p4::v1::stream_message_response::Update;
 /// A message that the server sends on a stream.
 pub type Outbound = Result<p4::StreamMessageResponse, Status>;
 
-/// The part of a queue's places, one in so many, that events leave to arbitration and errors.
+/// The part of a queue's places and bytes, one in so many, that events leave to arbitration and errors.
 const RESERVED: usize = 16;
+/// How many advisory messages may wait for a client at a time. Each tells who is primary now, so that
+/// a client that reads late misses nothing if it gets the first ones and the last.
+const ADVISORIES: usize = 8;
+
+/// What waits in a queue.
+#[derive(Debug)]
+enum Queued {
+    /// A message and its size.
+    Message(usize, Outbound),
+    /// The next one of [`State::advisories`].
+    Advisory,
+}
 
 /// The sending end.
 #[derive(Clone, Debug)]
 pub struct ClientLink {
-    queue: mpsc::Sender<(usize, Outbound)>,
+    queue: mpsc::Sender<Queued>,
     state: Arc<State>,
 }
 
@@ -44,12 +58,14 @@ struct State {
     limits: Limits,
     /// The time since which no message has fitted.
     full_since: Mutex<Option<Instant>>,
+    /// The advisory messages whose turns are in the queue, each with the bytes that it was charged.
+    advisories: Mutex<VecDeque<(usize, p4::MasterArbitrationUpdate)>>,
 }
 
 /// The receiving end, from which gRPC takes messages as the client reads.
 #[derive(Debug)]
 pub struct Outgoing {
-    queue: mpsc::Receiver<(usize, Outbound)>,
+    queue: mpsc::Receiver<Queued>,
     state: Arc<State>,
 }
 
@@ -62,6 +78,7 @@ pub fn channel(limits: &Limits, account: Option<&Arc<Account>>) -> (ClientLink, 
         charge: account.map(|account| Mutex::new(account.charge(Purpose::Answers))),
         limits: *limits,
         full_since: Mutex::new(None),
+        advisories: Mutex::default(),
     });
     let link = ClientLink {
         queue: sender,
@@ -78,47 +95,77 @@ impl ClientLink {
     /// Sends a packet-in, a list of digests or idle timeouts. Returns false if it was dropped.
     #[must_use]
     pub fn event(&self, update: Update) -> bool {
-        let has_room = self.queue.capacity() > self.queue.max_capacity() / RESERVED;
-        let sent = has_room && self.send(update);
-        let mut full_since = lock(&self.state.full_since);
+        let limits = &self.state.limits;
+        let places = self.queue.max_capacity() / RESERVED;
+        let bytes = limits.queued_bytes - limits.queued_bytes / RESERVED;
+        let sent = self.send(update, places, bytes);
         if sent {
-            *full_since = None;
-        } else if full_since.get_or_insert_with(Instant::now).elapsed() > self.state.limits.stall {
-            self.state.evict.notify_one();
+            *lock(&self.state.full_since) = None;
+        } else {
+            self.state.is_full();
         }
         sent
     }
 
     /// Sends an error. For a slow client, errors are dropped first.
     pub fn error(&self, error: p4::StreamError) {
-        let _ = self.send(Update::Error(error));
+        // One place is left to advisory messages.
+        let bytes = self.state.limits.queued_bytes;
+        let _ = self.send(Update::Error(error), 1, bytes);
     }
 
-    /// Sends something that the client must know. If it does not fit, the stream is ended.
+    /// Sends something that the client must know. If too much waits, it takes the place of the last
+    /// message of this kind.
     pub fn arbitration(&self, update: p4::MasterArbitrationUpdate) {
-        if !self.send(Update::Arbitration(update)) {
-            self.state.evict.notify_one();
+        let state = &self.state;
+        let size = size_of::<Queued>() + PART + update.encoded_len();
+        let mut advisories = lock(&state.advisories);
+        if advisories.len() < ADVISORIES {
+            let has_room = state.take(size, state.limits.queued_bytes);
+            // The only one is sent even if there is no room for its bytes.
+            if (has_room || advisories.is_empty()) && self.queue.try_send(Queued::Advisory).is_ok()
+            {
+                advisories.push_back((if has_room { size } else { 0 }, update));
+                *lock(&state.full_since) = None;
+                return;
+            }
+            if has_room {
+                state.give_back(size);
+            }
         }
+        // The queue of a stream that has ended takes nothing.
+        let Some(last) = advisories.back_mut() else {
+            return;
+        };
+        state.give_back(last.0);
+        let has_room = state.take(size, state.limits.queued_bytes);
+        *last = (if has_room { size } else { 0 }, update);
+        state.is_full();
     }
 
-    fn send(&self, update: Update) -> bool {
+    /// Sends a message that leaves so many places, and with which so many bytes wait at most.
+    fn send(&self, update: Update, places: usize, bytes: usize) -> bool {
+        if self.queue.capacity() <= places {
+            return false;
+        }
         let message = p4::StreamMessageResponse {
             update: Some(update),
         };
         let size = memory(&message);
-        let has_room = self.state.take(size);
-        if !has_room || self.queue.try_send((size, Ok(message))).is_err() {
-            if has_room {
-                self.state.give_back(size);
-            }
+        if !self.state.take(size, bytes) {
             return false;
         }
-        true
+        let sent = self.queue.try_send(Queued::Message(size, Ok(message)));
+        if sent.is_err() {
+            self.state.give_back(size);
+        }
+        sent.is_ok()
     }
 
     /// Sends the last message of a stream, which the client gets if it reads soon enough.
     pub async fn farewell(&self, status: Status, patience: Duration) {
-        let _ = self.queue.send_timeout((0, Err(status)), patience).await;
+        let last = Queued::Message(0, Err(status));
+        let _ = self.queue.send_timeout(last, patience).await;
     }
 
     /// Ready when the client has gone.
@@ -133,9 +180,9 @@ impl ClientLink {
 }
 
 impl State {
-    /// Takes room for a message. Returns false if there is none.
-    fn take(&self, size: usize) -> bool {
-        if self.bytes.fetch_add(size, Ordering::Relaxed) + size <= self.limits.queued_bytes {
+    /// Takes room for a message, with which so many bytes may wait. Returns false if there is none.
+    fn take(&self, size: usize, most: usize) -> bool {
+        if self.bytes.fetch_add(size, Ordering::Relaxed) + size <= most {
             let charge = self.charge.as_ref();
             if charge.is_none_or(|charge| lock(charge).add(size).is_ok()) {
                 return true;
@@ -143,6 +190,14 @@ impl State {
         }
         self.bytes.fetch_sub(size, Ordering::Relaxed);
         false
+    }
+
+    /// Ends the stream if no message has fitted for long.
+    fn is_full(&self) {
+        let mut since = lock(&self.full_since);
+        if since.get_or_insert_with(Instant::now).elapsed() > self.limits.stall {
+            self.evict.notify_one();
+        }
     }
 
     fn give_back(&self, size: usize) {
@@ -153,11 +208,12 @@ impl State {
     }
 }
 
+/// The bytes of a small message within another one, with its allocations.
+const PART: usize = 128;
+
 /// The memory that a message takes while it waits, bytes. A message that consists of many small
 /// ones takes some tens of times as many bytes in memory as on the wire.
 fn memory(message: &p4::StreamMessageResponse) -> usize {
-    /// The bytes of a small message within another one, with its allocations.
-    const PART: usize = 128;
     let parts = match &message.update {
         Some(Update::Packet(packet)) => packet.metadata.len(),
         Some(Update::Digest(list)) => list.data.iter().map(data_parts).sum(),
@@ -177,7 +233,7 @@ fn memory(message: &p4::StreamMessageResponse) -> usize {
         },
         _ => 1,
     };
-    size_of::<(usize, Outbound)>() + PART * parts + message.encoded_len()
+    size_of::<Queued>() + PART * parts + message.encoded_len()
 }
 
 fn data_parts(data: &p4::P4Data) -> usize {
@@ -219,7 +275,14 @@ impl Stream for Outgoing {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Outbound>> {
         let next = self.queue.poll_recv(context);
         next.map(|next| {
-            let (size, message) = next?;
+            let (size, message) = match next? {
+                Queued::Message(size, message) => (size, message),
+                Queued::Advisory => {
+                    let (size, update) = lock(&self.state.advisories).pop_front()?;
+                    let update = Some(Update::Arbitration(update));
+                    (size, Ok(p4::StreamMessageResponse { update }))
+                }
+            };
             self.state.give_back(size);
             Some(message)
         })
@@ -229,6 +292,8 @@ impl Stream for Outgoing {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    use std::task::Waker;
 
     fn packet(len: usize) -> Update {
         Update::Packet(p4::PacketIn {
@@ -241,7 +306,7 @@ mod tests {
     fn a_client_that_does_not_read_costs_a_bounded_memory() {
         let limits = Limits {
             queued_messages: 64,
-            queued_bytes: 12_000,
+            queued_bytes: 12_800,
             stall: Duration::ZERO,
             ..Limits::default()
         };
@@ -279,5 +344,90 @@ mod tests {
         while !link.event(packet(10)) && lock(&link.state.full_since).is_none() {}
         let _ = link.event(packet(10));
         link.evicted().await;
+    }
+
+    fn advisory(election_id: u64) -> p4::MasterArbitrationUpdate {
+        p4::MasterArbitrationUpdate {
+            election_id: Some(p4::Uint128 {
+                high: 0,
+                low: election_id,
+            }),
+            ..Default::default()
+        }
+    }
+
+    /// The election ids of the advisory messages that wait.
+    fn told(outgoing: &mut Outgoing) -> Vec<u64> {
+        let mut context = Context::from_waker(Waker::noop());
+        let mut ids = Vec::new();
+        while let Poll::Ready(Some(message)) = Pin::new(&mut *outgoing).poll_next(&mut context) {
+            if let Some(Update::Arbitration(update)) = message.unwrap().update {
+                ids.extend(update.election_id.map(|id| id.low));
+            }
+        }
+        ids
+    }
+
+    async fn is_evicted(link: &ClientLink) -> bool {
+        tokio::select! {
+            biased;
+            () = link.evicted() => true,
+            () = std::future::ready(()) => false,
+        }
+    }
+
+    /// What others do must not end the stream of a client that reads, only a bit late.
+    #[tokio::test]
+    async fn of_many_advisory_messages_the_last_one_comes() {
+        let limits = Limits {
+            queued_messages: 64,
+            queued_bytes: 12_000,
+            ..Limits::default()
+        };
+        let (link, mut outgoing) = channel(&limits, None);
+        for round in 0..2 {
+            for id in 1..=2000 {
+                link.arbitration(advisory(id));
+            }
+            assert!(!is_evicted(&link).await, "{round}");
+            let told = told(&mut outgoing);
+            assert_eq!(told.first(), Some(&1));
+            assert_eq!(told.last(), Some(&2000));
+            assert_eq!(lock(&link.state.advisories).len(), 0);
+            assert_eq!(link.state.bytes.load(Ordering::Relaxed), 0);
+        }
+        // A client that reads nothing for longer is cut off.
+        let limits = Limits {
+            stall: Duration::ZERO,
+            ..limits
+        };
+        let (link, _outgoing) = channel(&limits, None);
+        for id in 1..=2000 {
+            link.arbitration(advisory(id));
+        }
+        while !is_evicted(&link).await {
+            link.arbitration(advisory(1));
+        }
+    }
+
+    #[tokio::test]
+    async fn neither_events_nor_errors_keep_an_advisory_message_out() {
+        for (queued_messages, len) in [(64, 10), (1024, 1000)] {
+            let limits = Limits {
+                queued_messages,
+                queued_bytes: 12_000,
+                ..Limits::default()
+            };
+            let (link, mut outgoing) = channel(&limits, None);
+            while link.event(packet(len)) {}
+            for _ in 0..100 {
+                link.error(p4::StreamError::default());
+            }
+            link.arbitration(advisory(1));
+            link.arbitration(advisory(2));
+            assert!(!is_evicted(&link).await);
+            assert_eq!(told(&mut outgoing).last(), Some(&2));
+            assert_eq!(link.state.bytes.load(Ordering::Relaxed), 0);
+        }
     }
 }

@@ -24,7 +24,10 @@ fn hear(
 ) -> Result<Notices, Failure> {
     Ok(match arbiter.update(client, current, update)? {
         Heard::Tell(notices) => notices,
-        Heard::Change(change) => arbiter.settle(&change),
+        Heard::Change(mut notices, change) => {
+            notices.extend(arbiter.settle(&change));
+            notices
+        }
     })
 }
 
@@ -196,17 +199,18 @@ fn an_update_that_is_refused_leaves_nothing_behind() {
     assert!(arbiter.is_primary(A, "x"));
 }
 
-/// The specification's order: the old primary begins nothing more, what runs ends, all are
-/// told, the new primary begins.
+/// The specification's order (5.3, rule 3): the old primary begins nothing more, all but the new one
+/// are told, what runs ends, the new primary may begin, and is told.
 #[test]
 fn a_change_waits_for_what_runs() {
     let mut arbiter = Arbiter::new(7);
     hear(&mut arbiter, A, None, &update(Some(1))).unwrap();
     let permit = arbiter.authorize("", Some(&from_u128(1))).unwrap();
     let write = permit.running.try_read().unwrap();
-    let Heard::Change(first) = arbiter.update(B, None, &update(Some(2))).unwrap() else {
+    let Heard::Change(told, first) = arbiter.update(B, None, &update(Some(2))).unwrap() else {
         panic!("another client becomes primary");
     };
+    assert_eq!(codes(told), [(A, Code::AlreadyExists, Some(2))]);
     let denied = |arbiter: &Arbiter, id| {
         let denied = arbiter.authorize("", Some(&from_u128(id))).unwrap_err();
         assert_eq!(denied.code, Code::PermissionDenied);
@@ -220,16 +224,18 @@ fn a_change_waits_for_what_runs() {
     let backup = arbiter.update(C, None, &update(None)).unwrap();
     assert!(matches!(&backup, Heard::Tell(notices) if notices.len() == 1));
     // Another change overtakes the first.
-    let Heard::Change(second) = arbiter.update(C, Some(""), &update(Some(3))).unwrap() else {
+    let update = update(Some(3));
+    let Heard::Change(told, second) = arbiter.update(C, Some(""), &update).unwrap() else {
         panic!("another client becomes primary");
     };
+    let backup = |id| (id, Code::AlreadyExists, Some(3));
+    assert_eq!(codes(told), [backup(A), backup(B)]);
     assert!(first.running.try_write().is_err());
     drop(write);
     assert!(first.running.try_write().is_ok());
     assert_eq!(arbiter.settle(&first), []);
     denied(&arbiter, 2);
-    let told = codes(arbiter.settle(&second));
-    assert!(told.contains(&(C, Code::Ok, Some(3))) && told.len() == 3);
+    assert_eq!(codes(arbiter.settle(&second)), [(C, Code::Ok, Some(3))]);
     assert!(arbiter.is_primary(C, "") && arbiter.authorize("", Some(&from_u128(3))).is_ok());
 }
 
@@ -244,4 +250,35 @@ fn a_role_whose_write_runs_is_not_forgotten() {
     drop(write);
     hear(&mut arbiter, B, None, &named("y", 1)).unwrap();
     assert!(!arbiter.roles.contains_key("x"));
+}
+
+/// A controller that was cut off and comes back late must not find that its role has forgotten the
+/// one that took its place.
+#[test]
+fn the_highest_election_id_of_a_role_outlives_its_clients() {
+    let mut arbiter = Arbiter::new(7);
+    hear(&mut arbiter, A, None, &named("x", 5)).unwrap();
+    arbiter.disconnect(A, "x");
+    assert_eq!(
+        arbiter.authorize("x", None).unwrap_err().code,
+        Code::NotFound
+    );
+    let late = hear(&mut arbiter, B, None, &named("x", 4)).unwrap();
+    assert_eq!(codes(late), [(B, Code::NotFound, Some(5))]);
+    let back = hear(&mut arbiter, C, None, &named("x", 5)).unwrap();
+    assert!(codes(back).contains(&(C, Code::Ok, Some(5))));
+    arbiter.disconnect(B, "x");
+    arbiter.disconnect(C, "x");
+    hear(&mut arbiter, A, None, &named("y", 1)).unwrap();
+    arbiter.disconnect(A, "y");
+    assert_eq!(arbiter.past, [("x".into(), 5), ("y".into(), 1)]);
+    // Only so many are remembered, of which the last ones are.
+    for n in 0..MAX_PAST_ROLES {
+        let name = format!("role {n}");
+        hear(&mut arbiter, A, None, &named(&name, 1)).unwrap();
+        arbiter.disconnect(A, &name);
+    }
+    assert_eq!(arbiter.past.len(), MAX_PAST_ROLES);
+    let first = hear(&mut arbiter, A, None, &named("x", 1)).unwrap();
+    assert_eq!(codes(first), [(A, Code::Ok, Some(1))]);
 }

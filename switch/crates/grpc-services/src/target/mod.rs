@@ -260,7 +260,10 @@ impl Target {
                     self.notify(notices);
                     return Ok(());
                 }
-                Heard::Change(change) => change,
+                Heard::Change(notices, change) => {
+                    self.notify(notices);
+                    change
+                }
             }
         };
         change.finished().await;
