@@ -4,7 +4,7 @@
 
 use v1model::{Group, GroupMember, WeightedCall};
 
-use super::replication::PORT_WIDTH;
+use super::replication::{PORT_WIDTH, are_numeric};
 use super::{change, find};
 use crate::action_call;
 use crate::bytestring;
@@ -79,6 +79,7 @@ pub fn group(
     let change = change(kind);
     if change != Change::Delete {
         group.max_size = max_size(profile, given.max_size, &of)?;
+        let mut forms = Vec::new();
         for (n, member) in given.members.iter().enumerate() {
             let id = member.member_id;
             if id == 0 {
@@ -97,13 +98,14 @@ pub fn group(
                 Some(WatchKind::WatchPort(port)) => Watched::Port(port),
                 Some(WatchKind::Watch(port)) => Watched::Number(*port),
             };
-            note.numeric_ports |= matches!(watched, Watched::Number(_));
+            forms.extend(watched.is_numeric());
             group.members.push(GroupMember {
                 member: id,
                 weight: weight(profile, member.weight, &of)?,
                 watch_port: watched.read(ports, &of)?,
             });
         }
+        note.numeric_ports = are_numeric(forms.into_iter(), &of)?;
         let weights = group.members.iter().map(|member| member.weight);
         let limit = match group.max_size {
             0 => profile.max_group_size,
@@ -186,6 +188,15 @@ enum Watched<'a> {
 }
 
 impl Watched<'_> {
+    /// Whether the port is a number; `None` if there is none.
+    fn is_numeric(&self) -> Option<bool> {
+        match self {
+            Watched::Nothing | Watched::Port([]) => None,
+            Watched::Port(_) => Some(false),
+            Watched::Number(_) => Some(true),
+        }
+    }
+
     fn read(&self, ports: Option<&[u16]>, of: &dyn Fn() -> String) -> Result<Option<u16>, Failure> {
         let port = match self {
             Watched::Nothing | Watched::Port([]) => return Ok(None),
@@ -223,7 +234,7 @@ pub fn one_shot(
             of()
         )));
     }
-    let mut numeric_ports = false;
+    let mut forms = Vec::new();
     let mut calls = Vec::with_capacity(set.action_profile_actions.len());
     for given in &set.action_profile_actions {
         let action = given.action.as_ref();
@@ -235,7 +246,7 @@ pub fn one_shot(
             Some(WatchKind::WatchPort(port)) => Watched::Port(port),
             Some(WatchKind::Watch(port)) => Watched::Number(*port),
         };
-        numeric_ports |= matches!(watched, Watched::Number(_));
+        forms.extend(watched.is_numeric());
         calls.push(WeightedCall {
             call: action_call::call(&profile.actions, &of, action, |_| None)?,
             weight: weight(profile, given.weight, &of)?,
@@ -244,7 +255,7 @@ pub fn one_shot(
     }
     let weights = calls.iter().map(|call| call.weight);
     check_size(profile, weights, profile.max_group_size, &of)?;
-    Ok((calls, numeric_ports))
+    Ok((calls, are_numeric(forms.into_iter(), &of)?))
 }
 
 /// Renders a one-shot as the client wrote it.

@@ -76,16 +76,38 @@ fn replicas(
     given: &[p4::Replica],
     of: &dyn Fn() -> String,
 ) -> Result<(Vec<Replica>, bool), Failure> {
-    #[allow(deprecated)]
-    let is_numeric = |replica: &p4::Replica| {
-        matches!(
-            replica.port_kind,
-            Some(p4::replica::PortKind::EgressPort(_))
-        )
-    };
-    let numeric_ports = given.iter().any(is_numeric);
     let replicas = given.iter().map(|given| replica(given, of));
-    Ok((replicas.collect::<Result<_, _>>()?, numeric_ports))
+    let replicas = replicas.collect::<Result<_, _>>()?;
+    #[allow(deprecated)]
+    let is_numeric = |replica: &p4::Replica| match replica.port_kind {
+        None => None,
+        Some(PortKind::EgressPort(_)) => Some(true),
+        Some(PortKind::Port(_)) => Some(false),
+    };
+    let numeric_ports = are_numeric(given.iter().filter_map(is_numeric), of)?;
+    Ok((replicas, numeric_ports))
+}
+
+/// Whether the ports of an entity were given as numbers, in a deprecated field. The entity keeps that
+/// once for all of its ports, so that it is read back as it was written.
+///
+/// # Errors
+/// UNIMPLEMENTED: some were and some were not.
+pub fn are_numeric(
+    mut forms: impl Iterator<Item = bool>,
+    of: &dyn Fn() -> String,
+) -> Result<bool, Failure> {
+    let Some(first) = forms.next() else {
+        return Ok(false);
+    };
+    if forms.any(|form| form != first) {
+        return Err(Failure::unimplemented(format!(
+            "{}: some ports are in the deprecated field and some in the one that replaces it, which is \
+             not supported: give all in the latter",
+            of()
+        )));
+    }
+    Ok(first)
 }
 
 fn replica(given: &p4::Replica, of: &dyn Fn() -> String) -> Result<Replica, Failure> {

@@ -644,7 +644,7 @@ async fn multicast_groups_are_written_and_read() {
                 p4::MulticastGroupEntry {
                     multicast_group_id: 5,
                     replicas: vec![p4::Replica {
-                        port_kind: Some(numeric),
+                        port_kind: Some(numeric.clone()),
                         ..Default::default()
                     }],
                     metadata: b"m".to_vec(),
@@ -657,5 +657,16 @@ async fn multicast_groups_are_written_and_read() {
         .await
         .unwrap();
     assert_eq!(fixture.read(vec![group(5, &[])]).await.unwrap(), [old]);
+    // Both spellings in one group would not.
+    let mut mixed = group(6, &[(1, 0), (3, 0)]);
+    if let Entity::PacketReplicationEngineEntry(entry) = &mut mixed
+        && let Some(p4::packet_replication_engine_entry::Type::MulticastGroupEntry(group)) =
+            &mut entry.r#type
+    {
+        group.replicas[1].port_kind = Some(numeric);
+    }
+    let (code, message) = fixture.write_fails(update(Type::Insert, mixed)).await;
+    assert_eq!(code, Code::Unimplemented, "{message}");
+    assert!(message.contains("multicast group 6"), "{message}");
     fixture.stop().await;
 }

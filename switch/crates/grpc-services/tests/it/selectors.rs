@@ -294,6 +294,17 @@ async fn groups_are_written_referred_to_and_read() {
     fixture.write(vec![insert(old.clone())]).await.unwrap();
     let found = fixture.read(vec![group(selector, 3, 0, &[])]).await;
     assert_eq!(found.unwrap(), [old]);
+    // Both spellings in one group would not.
+    let mut mixed = group(selector, 4, 4, &[1, 2, 3]);
+    if let Entity::ActionProfileGroup(group) = &mut mixed {
+        #[allow(deprecated)]
+        let watch = WatchKind::Watch(2);
+        group.members[0].watch_kind = Some(watch);
+        group.members[2].watch_kind = Some(WatchKind::WatchPort(vec![3]));
+    }
+    let (code, message) = fixture.write_fails(insert(mixed)).await;
+    assert_eq!(code, Code::Unimplemented, "{message}");
+    assert!(message.contains("deprecated"), "{message}");
     fixture.stop().await;
 }
 
@@ -346,6 +357,12 @@ async fn one_shots_come_back_as_they_were_written() {
 
     let mut random = one_shot(forward, &[(1, 1)]);
     random.action_selection_mode = 2;
+    let mut mixed = one_shot(forward, &[(1, 1), (2, 1)]);
+    let ports = &mut mixed.action_profile_actions;
+    #[allow(deprecated)]
+    let number = p4::action_profile_action::WatchKind::Watch(1);
+    ports[0].watch_kind = Some(number);
+    ports[1].watch_kind = Some(p4::action_profile_action::WatchKind::WatchPort(vec![2]));
     let unset = p4::ActionProfileActionSet {
         action_profile_actions: vec![p4::ActionProfileAction {
             weight: 1,
@@ -367,6 +384,7 @@ async fn one_shots_come_back_as_they_were_written() {
         (one_shot(77, &[(1, 1)]), Code::InvalidArgument, "77"),
         (random, Code::Unimplemented, "action_selection_mode"),
         (unset, Code::InvalidArgument, "action is unset"),
+        (mixed, Code::Unimplemented, "deprecated"),
     ] {
         let (found, message) = fixture.write_fails(insert(entry(0x30, set))).await;
         assert_eq!(found, code, "{message}");
