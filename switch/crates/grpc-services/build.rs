@@ -46,6 +46,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let out_dir = PathBuf::from(env::var("OUT_DIR")?);
     fs::write(out_dir.join("descriptors.bin"), descriptors.encode_to_vec())?;
     tonic_prost_build::configure()
+        // Equal P4Infos have equal bytes.
+        .btree_map(".p4.config.v1")
         // Large payloads are slices of the message that they came in.
         .bytes(".p4.v1.ForwardingPipelineConfig.p4_device_config")
         .bytes(".p4.v1.PacketOut.payload")

@@ -19,7 +19,7 @@ use crate::stream::{self, Session};
 use crate::target::{Answers, Asking, Reading};
 use crate::targets::Targets;
 use crate::wire::rpc::p4_runtime_server::P4Runtime;
-use crate::wire::{Encoded, ReadRequest, WriteRequest, config_memory};
+use crate::wire::{Encoded, EncodedConfigResponse, ReadRequest, WriteRequest, config_memory};
 
 /// The version of the P4Runtime specification that is implemented.
 const API_VERSION: &str = "1.5.0";
@@ -207,14 +207,19 @@ impl P4Runtime for Service {
                 .map_err(|error| Status::internal(error.to_string()))?;
             let target = self.targets.find(request.device_id)?;
             let config = target.pipeline(request.response_type()).await;
-            let response = p4::GetForwardingPipelineConfigResponse { config };
+            let response = EncodedConfigResponse { config };
             let Some(client) = client else {
                 return Ok(Response::new(Encoded(encoded(&response))));
             };
             // The answer is charged to the client while it waits for it.
             let mut charge = client.account.charge(Purpose::Answers);
             charge.add(response.encoded_len())?;
-            let bytes = self.crew.run(async move { encoded(&response) }).await?;
+            let turn = client.turns.render.next().await;
+            let encode = async move {
+                let _turn = turn;
+                encoded(&response)
+            };
+            let bytes = self.crew.run(encode).await?;
             Ok(Response::new(Encoded(charge.around(bytes))))
         };
         let encode = |response: &Encoded| response.0.clone();

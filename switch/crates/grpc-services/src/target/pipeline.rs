@@ -16,6 +16,7 @@ use crate::pipeline_config::{PipelineConfig, lock};
 use crate::proto::p4::v1 as p4;
 use crate::read::{Progress, Query, Source};
 use crate::slice::Slice;
+use crate::wire::EncodedConfig;
 
 impl Target {
     /// The RPC SetForwardingPipelineConfig.
@@ -242,7 +243,7 @@ impl Target {
     pub async fn pipeline(
         &self,
         fields: p4::get_forwarding_pipeline_config_request::ResponseType,
-    ) -> Option<p4::ForwardingPipelineConfig> {
+    ) -> Option<EncodedConfig> {
         use p4::get_forwarding_pipeline_config_request::ResponseType;
         let pipelines = self.pipelines.read().await;
         let saved = pipelines.saved.as_ref().map(|saved| &saved.config);
@@ -252,8 +253,9 @@ impl Target {
             fields,
             ResponseType::All | ResponseType::DeviceConfigAndCookie
         );
-        Some(p4::ForwardingPipelineConfig {
-            p4info: with_p4info.then(|| config.p4info.clone()).flatten(),
+        // Bytes are shared, so nothing is copied.
+        Some(EncodedConfig {
+            p4info: config.p4info.clone().filter(|_| with_p4info),
             p4_device_config: if with_device_config {
                 config.p4_device_config.clone()
             } else {

@@ -17,6 +17,7 @@ use super::*;
 use crate::in_process::drive;
 use crate::order::Wish;
 use crate::outbound::{self, Outgoing};
+use crate::proto::p4::config::v1::P4Info;
 use crate::proto::p4::v1::set_forwarding_pipeline_config_request::Action;
 use crate::proto::p4::v1::stream_message_response::Update;
 use crate::wire::{Encoded, ReadRequest, WriteRequest};
@@ -245,6 +246,36 @@ fn a_new_primary_does_not_wait_for_writes_that_wait_for_their_turn() {
     });
 }
 
+/// All but the new primary are told before the running requests end (P4Runtime 5.3, rule 3).
+#[test]
+fn the_old_primary_hears_of_the_new_one_while_its_requests_run() {
+    let mut world = World::start();
+    let mut old = world.elect(OLD, 1);
+    let code = |told: &mut Outgoing| match next(told) {
+        Some(Update::Arbitration(update)) => Some(Code::from(update.status.unwrap().code)),
+        Some(other) => panic!("{other:?}"),
+        None => None,
+    };
+    assert_eq!(code(&mut old), Some(Code::Ok));
+    world.drive(|target| async move {
+        let running = target.begin("", id(1).as_ref()).unwrap();
+        let (link, mut new) = outbound::channel(&target.limits, None);
+        let update = p4::MasterArbitrationUpdate {
+            device_id: DEVICE,
+            election_id: id(2),
+            ..Default::default()
+        };
+        let mut elected = pin!(target.arbitrate(NEW, &link, None, &update));
+        assert!(is_pending(&mut elected));
+        assert_eq!(code(&mut old), Some(Code::AlreadyExists));
+        assert_eq!(code(&mut new), None);
+        drop(running);
+        elected.await.unwrap();
+        assert_eq!(code(&mut new), Some(Code::Ok));
+        assert_eq!(code(&mut old), None, "it is told once");
+    });
+}
+
 #[test]
 fn a_write_that_waited_for_its_turn_is_executed() {
     let mut world = World::start();
@@ -292,6 +323,27 @@ fn a_request_that_waits_for_its_turn_does_not_delay_a_change_of_the_pipeline() {
             assert_eq!(read.is_ok(), is_replaced);
         }
     });
+}
+
+/// Each answer was a copy of P4Info as objects, which takes some tens of times as much memory as its
+/// bytes, and which the thread that answers made.
+#[test]
+fn a_pipeline_config_that_is_asked_for_is_not_copied() {
+    use p4::get_forwarding_pipeline_config_request::ResponseType;
+    let mut world = World::start();
+    let config = config();
+    let kept = world.drive(|target| async move {
+        [
+            target.pipeline(ResponseType::All).await.unwrap(),
+            target.pipeline(ResponseType::All).await.unwrap(),
+        ]
+    });
+    let places = kept.each_ref().map(|one| {
+        let info = one.p4info.as_ref().unwrap();
+        assert_eq!(P4Info::decode(info.clone()).ok(), config.p4info);
+        (info.as_ptr(), one.p4_device_config.as_ptr())
+    });
+    assert_eq!(places[0], places[1]);
 }
 
 #[test]

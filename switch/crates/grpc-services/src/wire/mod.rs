@@ -17,7 +17,7 @@ pub mod written;
 
 pub use cell::{Asked, Cell, cells};
 pub use codec::{Encoded, EncodedCodec};
-pub use config::config_memory;
+pub use config::{EncodedConfig, EncodedConfigResponse, config_memory};
 pub use messages::Messages;
 pub use request::{ReadRequest, WriteRequest, put_update};
 
