@@ -24,6 +24,7 @@ _SAMPLE_COLUMNS: Final = (
     "burst_allowance_ms",
     "state",
     "rate_estimate_bps",
+    "msr_bucket_bytes",
 )
 _STATES: Final = {status.value: status.name for status in Status}
 _END: Final = "\r\n"
@@ -78,6 +79,7 @@ def _in_words(
     flow: int,
     backlog: int,
     tokens: float,
+    bucket: int,
     qdelay: float,
     rate: float,
     drop_prob: float,
@@ -88,7 +90,7 @@ def _in_words(
     measured = "" if math.isnan(rate) else f"{rate:.0f}"
     return (
         f"{flow},{backlog},{tokens:.1f},{qdelay * 1e3:.3f},{drop_prob:.9f},"
-        f"{burst_allowance / 1e3:.1f},{_STATES[status]},{measured}"
+        f"{burst_allowance / 1e3:.1f},{_STATES[status]},{measured},{bucket}"
     )
 
 

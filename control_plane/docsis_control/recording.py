@@ -40,6 +40,8 @@ _SAMPLE: Final = np.dtype(
         ("service_flow", "i2"),
         ("backlog", "i4"),
         ("msr_tokens", "f8"),
+        # In whole bytes, of which a bucket has less than 2^32.
+        ("msr_bucket", "u4"),
         ("qdelay", "f8"),
         ("rate_estimate", "f8"),
         ("drop_prob", "f8"),
@@ -127,6 +129,7 @@ class DeviceRecord:
         sample["switch_us"] = switch_us
         sample["backlog"] = seen.backlog[:count]
         sample["msr_tokens"] = seen.msr_tokens[:count]
+        sample["msr_bucket"] = seen.msr_bucket[:count]
         sample["qdelay"] = seen.qdelay[:count]
         sample["rate_estimate"] = seen.rate_estimate[:count]
         sample["drop_prob"] = state.drop_prob[:count]

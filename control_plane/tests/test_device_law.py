@@ -65,7 +65,7 @@ def test_every_service_flow_gets_what_it_would_get_alone() -> None:
             one, found = law.update(readings(tick, **own), tick)
             for name in ("drop_prob", "qdelay_old", "burst_allowance", "control_state"):
                 assert getattr(settings, name)[column] == getattr(one, name)[0], name
-            for name in ("backlog", "msr_tokens", "qdelay", "rate_estimate"):
+            for name in ("backlog", "msr_tokens", "msr_bucket", "qdelay", "rate_estimate"):
                 assert np.array_equal(
                     getattr(seen, name)[column], getattr(found, name)[0], equal_nan=True
                 ), name
@@ -210,6 +210,7 @@ def test_behind_a_mac_the_tokens_for_what_waits_are_spent() -> None:
             readings(1, enqueued_bytes=backlog, msr_tokens=[tokens * 8_000_000] * 2)
         )
         assert seen.msr_tokens.tolist() == [tokens, left]
+        assert seen.msr_bucket.tolist() == [tokens, tokens], "it spends a frame's when that leaves"
         # RFC 8034, A.2, with the tokens that are left.
         at_peak = [min(50_000, each) for each in (tokens, left)]
         expected = [each * 8 / 25e6 + (50_000 - each) * 8 / 20e6 for each in at_peak]

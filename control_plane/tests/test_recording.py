@@ -20,12 +20,14 @@ from docsis_control.law.service_flows import Decision, Observation
 from docsis_control.record_ring import Ring
 from docsis_control.recording import DeviceRecord, save
 
-Row = tuple[int, float, float, float, float, int, Status]
+Row = tuple[int, float, int, float, float, float, int, Status]
+"""Backlog, tokens, bucket, delay, rate, probability, burst allowance and status."""
 
 reals = st.floats(0, 1e8) | st.sampled_from([0.0, -0.0, math.inf])
 rows: st.SearchStrategy[Row] = st.tuples(
     st.integers(0, 2**31 - 1),
     reals,
+    st.integers(0, 2**32 - 1),
     reals,
     st.just(math.nan) | reals,
     reals,
@@ -35,16 +37,16 @@ rows: st.SearchStrategy[Row] = st.tuples(
 
 
 def observation(seen: list[Row]) -> Observation:
-    backlog, tokens, qdelay, rate, prob, burst, status = zip(*seen, strict=True)
-    floats = [np.array(column, np.float64) for column in (tokens, qdelay, rate, prob)]
+    backlog, tokens, bucket, qdelay, rate, prob, burst, status = zip(*seen, strict=True)
+    floats = [np.array(column, np.float64) for column in (tokens, bucket, qdelay, rate, prob)]
     whole = [np.array(column, np.int64) for column in (backlog, burst, status)]
-    decision = Decision(floats[3], whole[1], whole[2])
-    return Observation(whole[0], floats[0], floats[1], floats[2], decision)
+    decision = Decision(floats[4], whole[1], whole[2])
+    return Observation(whole[0], floats[0], floats[1], floats[2], floats[3], decision)
 
 
 def line(at: int, flow: int, row: Row) -> list[Any]:
     """A line of the file, as documented, in the plainest way."""
-    backlog, tokens, qdelay, rate, prob, burst, status = row
+    backlog, tokens, bucket, qdelay, rate, prob, burst, status = row
     return [
         f"{at / 1e9:.6f}",
         at // 1000,
@@ -56,6 +58,7 @@ def line(at: int, flow: int, row: Row) -> list[Any]:
         f"{burst / 1e3:.1f}",
         status.name,
         "" if math.isnan(rate) else f"{rate:.0f}",
+        bucket,
     ]
 
 
@@ -90,13 +93,15 @@ def test_samples_are_written_one_by_one_whatever_repeats(
     record.save("cm1", folder)
     with (folder / "samples-cm1.csv").open(newline="") as file:
         header, _, body = file.read().partition("\r\n")
-    assert header.split(",")[2:4] == ["service_flow", "backlog_bytes"]
+    names = header.split(",")
+    assert names[2:4] == ["service_flow", "backlog_bytes"]
+    assert names[-1] == "msr_bucket_bytes"
     assert body == written.getvalue()
 
 
 def test_samples_are_of_the_first_service_flows_where_so_many_are_wanted(tmp_path: Path) -> None:
     record = DeviceRecord([4, 7, 9], sampled=2)
-    seen: list[Row] = [(at, 1.0, 0.0, math.nan, 0.0, 0, Status.INACTIVE) for at in (10, 20, 30)]
+    seen: list[Row] = [(at, 1.0, 2, 0.0, math.nan, 0.0, 0, Status.INACTIVE) for at in (10, 20, 30)]
     record.sample(0, 0, observation(seen))
     record.follow([9])
     record.sample(1, 1, observation(seen[2:]))
@@ -140,7 +145,7 @@ def test_a_ring_keeps_the_newest(capacity: int, sizes: list[int], piece: int) ->
 def test_writing_a_large_record_takes_no_copy_of_it(tmp_path: Path) -> None:
     """Some are kept; what is taken to write them does not grow with that."""
     record = DeviceRecord(range(1, 501), capacity=12_500)
-    seen = observation([(1, 2.0, 3.0, math.nan, 0.5, 0, Status.ACTIVE)] * 500)
+    seen = observation([(1, 2.0, 2, 3.0, math.nan, 0.5, 0, Status.ACTIVE)] * 500)
     for number in range(250):
         record.tick(number, number, number, 0)
         record.sample(number, number, seen)

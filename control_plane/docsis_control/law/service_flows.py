@@ -42,7 +42,10 @@ class Observation(NamedTuple):
 
     Attributes:
         backlog: Bytes queued.
-        msr_tokens: Bytes in the sustained rate's bucket.
+        msr_tokens: Bytes in the sustained rate's bucket as the laws see them: behind a
+            request/grant MAC those for what is queued are spent.
+        msr_bucket: Bytes in it as the pipeline has it, which spends a frame's when the frame
+            leaves. Without a MAC the same as `msr_tokens`.
         qdelay: Seconds; by the departure rate where a manager goes by it (PIE, CoDel-DT), by the
             shaper's rates elsewhere.
         rate_estimate: bit/s at which the queue is found to drain, by rate tracking or by the
@@ -52,6 +55,7 @@ class Observation(NamedTuple):
 
     backlog: Ints
     msr_tokens: Floats
+    msr_bucket: Floats
     qdelay: Floats
     rate_estimate: Floats
     state: Decision
@@ -133,10 +137,10 @@ class DeviceLaw:
 
     def observe(self, readings: Readings) -> Observation:
         """Observes the queues between two intervals; changes nothing."""
-        interval = self._interval(readings, 0)
-        return _observation(
-            interval, self._joined([law.observe(interval.of(law.columns)) for law in self._laws])
-        )
+        bucket = self._bucket(readings)
+        interval = self._interval(readings, bucket, 0)
+        outcomes = [law.observe(interval.of(law.columns)) for law in self._laws]
+        return _observation(interval, bucket, self._joined(outcomes))
 
     def update(self, readings: Readings, tick: int) -> tuple[Settings, Observation]:
         """One tick of the control loop: a function of the time, the readings and what was before.
@@ -146,7 +150,8 @@ class DeviceLaw:
             tick: The number of this control interval, above that of the update before. If that
                 is not the one before this, the ticks between them are made up for.
         """
-        interval = self._interval(readings, CONTROL_INTERVAL_US)
+        bucket = self._bucket(readings)
+        interval = self._interval(readings, bucket, CONTROL_INTERVAL_US)
         before, count = self._seen, 1
         if self._tick is not None:
             count = tick - self._tick
@@ -174,25 +179,28 @@ class DeviceLaw:
             burst_allowance=outcome.burst_allowance,
             control_state=control_state(outcome.control, self._acknowledged),
         )
-        return settings, _observation(interval, outcome)
+        return settings, _observation(interval, bucket, outcome)
 
-    def _interval(self, readings: Readings, step_us: int) -> Interval:
+    def _interval(self, readings: Readings, bucket: Floats, step_us: int) -> Interval:
         queued = backlog(readings.enqueued_bytes, readings.dequeued_bytes)
-        tokens = self._tokens(readings, queued)
+        tokens = self._tokens(bucket, queued)
         return Interval(readings, queued, tokens, self._acknowledged, step_us)
 
-    def _tokens(self, readings: Readings, queued: Ints) -> Floats:
-        """The bucket's tokens now, bytes: the register's, and what was earned since.
+    def _bucket(self, readings: Readings) -> Floats:
+        """The pipeline's bucket now, bytes: the register's, and what was earned since."""
+        elapsed = np.maximum(readings.now_us - readings.msr_updated, _NO_TIME)
+        earned = elapsed * self._rate / _TOKENS_PER_BYTE
+        return np.minimum(self._depth, readings.msr_tokens / _TOKENS_PER_BYTE + earned)
+
+    def _tokens(self, bucket: Floats, queued: Ints) -> Floats:
+        """The tokens of the pipeline's bucket that the laws see, bytes.
 
         The pipeline takes a frame's tokens when the frame leaves. Behind a request/grant MAC the
         modem has spent them before, since its buckets shape what it requests (White 2014, section
         7). So there the tokens for what is queued are gone, as far as there are any; where the
         peak rate holds requests back, a part of them is still to be spent.
         """
-        elapsed = np.maximum(readings.now_us - readings.msr_updated, _NO_TIME)
-        earned = elapsed * self._rate / _TOKENS_PER_BYTE
-        tokens = np.minimum(self._depth, readings.msr_tokens / _TOKENS_PER_BYTE + earned)
-        return np.where(self._granted, np.maximum(tokens - queued, _NONE), tokens)
+        return np.where(self._granted, np.maximum(bucket - queued, _NONE), bucket)
 
     def _joined(self, outcomes: Sequence[Outcome]) -> Outcome:
         """One outcome of all service flows."""
@@ -227,10 +235,11 @@ def _places(law: Law, count: int) -> Ints:
     return places
 
 
-def _observation(interval: Interval, outcome: Outcome) -> Observation:
+def _observation(interval: Interval, bucket: Floats, outcome: Outcome) -> Observation:
     return Observation(
         interval.backlog,
         interval.tokens,
+        bucket,
         outcome.qdelay,
         outcome.rate_estimate,
         Decision(outcome.drop_prob, outcome.burst_allowance, outcome.status),
