@@ -66,10 +66,10 @@ STATS = {
 }
 SAMPLES = """\
 monotonic_s,switch_time_us,service_flow,backlog_bytes,msr_tokens_bytes,qdelay_ms,\
-drop_prob,burst_allowance_ms,state,rate_estimate_bps
-100.000000,1,1,1000,5.0,12.5,0.010000000,0.0,ACTIVE,20000000
-100.000000,1,2,9999,5.0,99.9,0.990000000,0.0,ACTIVE,90000000
-100.016000,1,1,1000,5.0,13.5,0.020000000,0.0,ACTIVE,
+drop_prob,burst_allowance_ms,state,rate_estimate_bps,msr_bucket_bytes
+100.000000,1,1,1000,5.0,12.5,0.010000000,0.0,ACTIVE,20000000,1005
+100.000000,1,2,9999,5.0,99.9,0.990000000,0.0,ACTIVE,90000000,5
+100.016000,1,1,1000,6.0,13.5,0.020000000,0.0,ACTIVE,,1006
 """
 
 
@@ -291,8 +291,19 @@ def test_the_controllers_samples_are_of_one_flow(tmp_path: Path) -> None:
     np.testing.assert_allclose(found.qdelay_ms, [12.5, 13.5])
     np.testing.assert_allclose(found.drop_prob, [0.01, 0.02])
     np.testing.assert_allclose(found.backlog_bytes, [1000, 1000])
+    np.testing.assert_allclose(found.tokens_bytes, [5, 6])
+    np.testing.assert_allclose(found.bucket_bytes, [1005, 1006])
     np.testing.assert_allclose(found.rate_mbps, [20, np.nan])
     assert control_samples(tmp_path / "samples-cmts1.csv", 1, 0).time_s.size == 0
+
+
+def test_samples_from_before_the_buckets_column_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "samples-cm1.csv"
+    file.write_text("".join(f"{line.rpartition(',')[0]}\n" for line in SAMPLES.splitlines()))
+    found = control_samples(file, 1, 99 * 10**9)
+    np.testing.assert_allclose(found.tokens_bytes, [5, 6])
+    np.testing.assert_allclose(found.rate_mbps, [20, np.nan])
+    assert found.bucket_bytes.size == 0
 
 
 def test_the_controllers_time_keeping_is_read(tmp_path: Path) -> None:

@@ -22,6 +22,8 @@ _COLUMNS: Final = (
     "msr_tokens_bytes",
     "rate_estimate_bps",
 )
+_BUCKET: Final = "msr_bucket_bytes"
+"""A column that files from before 27 November 2026 do not have."""
 
 
 def controller_figures(folder: Path) -> dict[str, Any]:
@@ -56,12 +58,23 @@ def control_samples(path: Path, service_flow: int, origin_ns: int) -> Control:
     if not path.is_file():
         return Control()
     with path.open(newline="") as file:
+        reader = csv.DictReader(file)
+        there = _BUCKET in (reader.fieldnames or ())
+        columns = (*_COLUMNS, _BUCKET) if there else _COLUMNS
         rows = [
-            [float(row[key] or math.nan) for key in _COLUMNS]
-            for row in csv.DictReader(file)
+            [float(row[key] or math.nan) for key in columns]
+            for row in reader
             if int(row["service_flow"]) == service_flow
         ]
-    time_s, qdelay_ms, drop_prob, backlog, tokens, rate = np.array(rows).reshape(-1, 6).T
+    time_s, qdelay_ms, drop_prob, backlog, tokens, rate, *bucket = (
+        np.array(rows).reshape(-1, len(columns)).T
+    )
     return Control(
-        (time_s * 1e9 - origin_ns) / 1e9, qdelay_ms, drop_prob, backlog, tokens, rate / 1e6
+        time_s=(time_s * 1e9 - origin_ns) / 1e9,
+        qdelay_ms=qdelay_ms,
+        drop_prob=drop_prob,
+        backlog_bytes=backlog,
+        tokens_bytes=tokens,
+        bucket_bytes=bucket[0] if bucket else np.zeros(0),
+        rate_mbps=rate / 1e6,
     )

@@ -146,7 +146,11 @@ class Control:
         qdelay_ms: The queue's delay as it computes it, milliseconds.
         drop_prob: The probability that it set.
         backlog_bytes: What was queued.
-        tokens_bytes: In the sustained rate's bucket.
+        tokens_bytes: In the sustained rate's bucket as the controller's law sees it: behind a
+            request/grant MAC the tokens for what is queued are spent, down to none.
+        bucket_bytes: In it as the pipeline has it, which spends a frame's tokens when the frame
+            leaves; without a MAC the same, in whole bytes. None in files of samples from before 27
+            November 2026.
         rate_mbps: At which the queue is found to drain; NaN where nobody measures it.
     """
 
@@ -155,6 +159,7 @@ class Control:
     drop_prob: Floats = field(default_factory=_none)
     backlog_bytes: Floats = field(default_factory=_none)
     tokens_bytes: Floats = field(default_factory=_none)
+    bucket_bytes: Floats = field(default_factory=_none)
     rate_mbps: Floats = field(default_factory=_none)
 
 
