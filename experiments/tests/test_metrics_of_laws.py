@@ -75,14 +75,28 @@ def test_estimate_of_the_rate_is_that_of_a_part_of_the_time() -> None:
 
 def test_step_of_the_wait_is_where_the_bucket_is_empty_first() -> None:
     sent = np.arange(0.0, 10.0, 0.02)
-    tokens = np.maximum(0.0, 30e6 * (1 - TIMES / 4))
+    bucket = np.maximum(0.0, 30e6 * (1 - TIMES / 4))
+    # Behind a MAC the law sees no tokens from when 6 MB wait in front of 6 MB of them.
+    tokens = np.maximum(0.0, bucket - 6e6)
     delays = np.where(sent < 4, 200.0, 250.0)
-    run = record(
-        packets={"call": Packets(sent, delays)}, control=Control(TIMES, tokens_bytes=tokens)
-    )
+    control = Control(TIMES, tokens_bytes=tokens, bucket_bytes=bucket)
+    run = record(packets={"call": Packets(sent, delays)}, control=control)
     assert measured("wait-step", run) == pytest.approx(1.25, rel=0.02)
-    full = record(control=Control(TIMES, tokens_bytes=np.full(TIMES.size, 30e6)))
-    assert math.isnan(measured("wait-step", full))
+
+
+def test_step_of_the_wait_is_absent_for_a_reason() -> None:
+    def absence(bucket: np.ndarray[Any, np.dtype[np.float64]]) -> str:
+        control = Control(TIMES, tokens_bytes=np.zeros(TIMES.size), bucket_bytes=bucket)
+        run = record(packets={}, control=control)
+        assert math.isnan(measured("wait-step", run))
+        return METRICS["wait-step"].absence(Scope(("call",)), run)
+
+    full, empty = np.full(TIMES.size, 30e6), np.maximum(0.0, 30e6 * (1 - TIMES / 4))
+    assert absence(full) == "the bucket always had 1% of the most that it had, or more"
+    # The first are records of an earlier version, the others those of a flow without a bucket.
+    for unknown in (np.zeros(0), np.zeros(TIMES.size)):
+        assert absence(unknown) == "the controller's samples do not say what the bucket has"
+    assert absence(empty) == "no packet of call arrived on both sides of the change"
 
 
 def sawtooth(period: float) -> Packets:

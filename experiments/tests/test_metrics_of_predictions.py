@@ -32,14 +32,24 @@ CHANGE: Final = 5.0
 
 
 def draining(empty_at: float = CHANGE) -> Floats:
-    """Tokens that are full at first and gone at a time."""
+    """A bucket that is full at first and empty at a time."""
     return np.maximum(0.0, BUCKET * (1 - TIMES / empty_at))
 
 
 def record(
-    tokens: Floats, law_ms: Floats | float = AT_PEAK_MS, delay_ms: Floats | None = None
+    bucket: Floats,
+    law_ms: Floats | float = AT_PEAK_MS,
+    delay_ms: Floats | None = None,
+    tokens: Floats | None = None,
 ) -> RunRecord:
-    """A constant backlog, whose wait is that of the peak rate until the change."""
+    """A constant backlog, whose wait is that of the peak rate until the change.
+
+    Args:
+        bucket: What the bucket has at `TIMES`, bytes.
+        law_ms: What the law predicts at `TIMES`.
+        delay_ms: Latency of the packets of `SENT`.
+        tokens: What of the bucket the law sees; all unless given.
+    """
     if delay_ms is None:
         delay_ms = np.where(SENT < CHANGE, AT_PEAK_MS, AT_SUSTAINED_MS)
     return scenario_files.record(
@@ -50,7 +60,8 @@ def record(
             TIMES,
             qdelay_ms=np.broadcast_to(law_ms, TIMES.shape).astype(float),
             backlog_bytes=np.full(TIMES.size, BACKLOG),
-            tokens_bytes=tokens,
+            tokens_bytes=bucket if tokens is None else tokens,
+            bucket_bytes=bucket,
         ),
         sustained_mbps=20.0,
         peak_mbps=25.0,
@@ -64,9 +75,11 @@ def error(by: str, run: RunRecord, statistic: Statistic = "p50", **scope: Any) -
 def test_change_is_where_the_bucket_comes_to_be_empty() -> None:
     # Full, empty at 2 s, refilled by 4 s, empty at 6 s; then half a filling too little.
     at = [0.0, 2.0, 2.5, 4.0, 6.0, 7.0, 8.0, 9.0]
-    tokens = np.interp(TIMES, at, [BUCKET, 0, 0, BUCKET, 0, 0.45 * BUCKET, 0, 0])
-    found = predictions.changes(record(tokens))
-    assert found == pytest.approx([2.0, 6.0], abs=0.04)
+    bucket = np.interp(TIMES, at, [BUCKET, 0, 0, BUCKET, 0, 0.45 * BUCKET, 0, 0])
+    # Whatever of it is queued for, and so is none of the law's behind a MAC.
+    for queued in (0.0, BUCKET / 3):
+        found = predictions.changes(record(bucket, tokens=np.maximum(bucket - queued, 0.0)))
+        assert found == pytest.approx([2.0, 6.0], abs=0.04)
 
 
 def test_tokens_foresee_the_fall_and_a_law_that_does_not_is_off_by_it() -> None:
@@ -81,10 +94,10 @@ def test_tokens_foresee_the_fall_and_a_law_that_does_not_is_off_by_it() -> None:
 
 def test_tokens_divide_the_backlog_between_both_rates() -> None:
     # A bucket of two backlogs loses one of them in the last second before the change.
-    tokens = np.maximum(0.0, BACKLOG * np.minimum(2.0, CHANGE - TIMES))
+    bucket = np.maximum(0.0, BACKLOG * np.minimum(2.0, CHANGE - TIMES))
     share = np.clip(CHANGE - SENT, 0.0, 1.0)
     delay_ms = share * AT_PEAK_MS + (1 - share) * AT_SUSTAINED_MS
-    run = record(tokens, delay_ms=delay_ms)
+    run = record(bucket, delay_ms=delay_ms)
     # The packet behind a sample is sent up to 20 ms later, when the wait is 0.4 ms longer.
     assert error("tokens", run, "max") <= 0.4 + 1e-9
     assert error("law", run, "max") == pytest.approx(AT_SUSTAINED_MS - AT_PEAK_MS)
@@ -116,6 +129,10 @@ def test_without_a_change_there_is_no_value_and_a_reason(by: str) -> None:
     never = record(np.full(TIMES.size, BUCKET))
     assert math.isnan(error(by, never))
     assert metric.absence(Scope(("call",)), never) == "the bucket was never filled and then emptied"
+    unrecorded = record(np.zeros(0), tokens=draining())
+    assert math.isnan(error(by, unrecorded))
+    unknown = "the controller's samples do not say what the bucket has"
+    assert metric.absence(Scope(("call",)), unrecorded) == unknown
     unseen = record(draining(), delay_ms=np.full(SENT.size, np.nan))
     assert math.isnan(error(by, unseen))
     assert "no packet of call" in metric.absence(Scope(("call",)), unseen)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """How well a wait was foreseen when the rate fell from peak to sustained (000, section 7).
 
-The bucket comes to be empty at such a change. Each of the controller's samples within a second of
-one has a prediction; the true wait is the latency of the first packet that was sent after it.
+The bucket comes to be empty at such a change; `measurement.bucket` says which bucket this is. Each
+of the controller's samples within a second of a change has a prediction; the true wait is the
+latency of the first packet that was sent after it. Predictions by tokens have those that the
+controller's law sees.
 
     error = |predicted - latency|
 """
@@ -15,6 +17,7 @@ from typing import Final
 import numpy as np
 
 from docsis_control.law import docsis_pie
+from docsis_experiments.measurement.bucket import EMPTY, UNKNOWN, filling
 from docsis_experiments.measurement.metric import MILLISECONDS, Limits, Metric
 from docsis_experiments.measurement.record import Floats, RunRecord
 from docsis_experiments.measurement.scope import Scope
@@ -23,10 +26,8 @@ from docsis_experiments.measurement.statistics import statistic
 Predicted = Callable[[RunRecord], Floats]
 """Gives the wait that each of the controller's samples predicts, milliseconds."""
 
-EMPTY: Final = 0.01
 FILLED: Final = 0.5
-"""Shares of the greatest number of tokens: below the first the bucket is empty, and only after it
-had more than the second can there be another change."""
+"""Only after the bucket had this filling can there be another change."""
 
 AROUND: Final = 1.0
 """Seconds before and after a change."""
@@ -36,15 +37,16 @@ _SOON: Final = 0.1
 
 
 def changes(run: RunRecord) -> list[float]:
-    """When the bucket came to be empty, in seconds."""
-    tokens = run.control.tokens_bytes
+    """When the bucket came to be empty, in seconds; never where nobody recorded it."""
+    shares = filling(run)
     found: list[float] = []
+    if not shares.size:
+        return found
     filled = False
-    greatest = float(tokens.max()) if tokens.size else 0.0
-    for at, there in zip(run.control.time_s.tolist(), tokens.tolist(), strict=True):
-        if there >= FILLED * greatest:
+    for at, share in zip(run.control.time_s.tolist(), shares.tolist(), strict=True):
+        if share >= FILLED:
             filled = True
-        elif filled and there < EMPTY * greatest:
+        elif filled and share < EMPTY:
             filled = False
             found.append(at)
     return found
@@ -87,6 +89,8 @@ def by_tokens(run: RunRecord) -> Floats:
 
 def no_change(scope: Scope, run: RunRecord) -> str:
     """Why there is no value, in words."""
+    if not filling(run).size:
+        return UNKNOWN
     return scope.no_packet(run) if changes(run) else "the bucket was never filled and then emptied"
 
 

@@ -3,8 +3,8 @@
 
     step = mean latency in the second after / mean latency in the second before
 
-The change is at the controller's first sample that has less than 1% of the greatest number of
-tokens of the run.
+The change is at the controller's first sample with an empty bucket; `measurement.bucket` says which
+bucket this is, and how near the fall of the rate that is.
 """
 
 from __future__ import annotations
@@ -14,23 +14,18 @@ from typing import Final
 
 import numpy as np
 
+from docsis_experiments.measurement.bucket import EMPTY, UNKNOWN, filling
 from docsis_experiments.measurement.metric import Limits, Metric
 from docsis_experiments.measurement.record import RunRecord
 from docsis_experiments.measurement.scope import Scope
 from docsis_experiments.measurement.statistics import statistic
 
-SPENT: Final = 0.01
-"""The bucket counts as empty below this part of the greatest number of tokens."""
-
 _SECOND: Final = 1.0
 
 
 def change(run: RunRecord) -> float:
-    """When the bucket was empty first, in seconds; NaN for never."""
-    tokens = run.control.tokens_bytes
-    if not tokens.size:
-        return math.nan
-    empty = np.flatnonzero(tokens < SPENT * tokens.max())
+    """When the bucket was empty first, in seconds; NaN for never, or where nobody recorded it."""
+    empty = np.flatnonzero(filling(run) < EMPTY)
     return float(run.control.time_s[empty[0]]) if empty.size else math.nan
 
 
@@ -48,8 +43,10 @@ def wait_step(scope: Scope, run: RunRecord) -> float:
 
 
 def _absence(scope: Scope, run: RunRecord) -> str:
+    if not filling(run).size:
+        return UNKNOWN
     if math.isnan(change(run)):
-        return "the bucket was never empty"
+        return f"the bucket always had {EMPTY:.0%} of the most that it had, or more"
     return f"no packet of {scope.names} arrived on both sides of the change"
 
 
