@@ -241,6 +241,9 @@ mod tests {
 
     use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 
+    /// After which a test fails. No machine is so slow.
+    const PATIENCE: Duration = Duration::from_secs(60);
+
     /// A connection whose client may take so long to begin, and the client's end.
     fn connection(patience: Duration) -> (Connection, DuplexStream) {
         let (ours, theirs) = duplex(1 << 10);
@@ -271,7 +274,8 @@ mod tests {
             connection.connect_info();
             client.write_all(&vec![0; sent]).await.unwrap();
             let mut bytes = Vec::new();
-            let error = connection.read_to_end(&mut bytes).await.unwrap_err();
+            let read = tokio::time::timeout(PATIENCE, connection.read_to_end(&mut bytes));
+            let error = read.await.expect("it is read for ever").unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::TimedOut);
             assert_eq!(bytes.len(), sent);
         }
@@ -305,6 +309,7 @@ mod tests {
         connection.read_exact(&mut [0; 100]).await.unwrap();
         assert!(waits(&mut connection).await);
         connection.connect_info();
-        assert!(connection.read_u8().await.is_err());
+        let read = tokio::time::timeout(PATIENCE, connection.read_u8()).await;
+        assert!(read.expect("it is read for ever").is_err());
     }
 }
