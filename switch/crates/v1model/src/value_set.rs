@@ -71,7 +71,21 @@ impl ValueSet {
                 size: schema.size,
             });
         }
-        let mut rows = Vec::with_capacity(members.len() * self.words);
+        // Counted before any is made: two ranges of 32 bits alone may become thousands of rows.
+        let mut count = 0usize;
+        for member in members {
+            count = count.saturating_add(rows_of(schema, member)?);
+            if count > MOST_ROWS {
+                return Err(ControlError::Full {
+                    what: format!(
+                        "value set {}, where a range counts as the prefixes that it consists of,",
+                        schema.name
+                    ),
+                    size: MOST_ROWS,
+                });
+            }
+        }
+        let mut rows = Vec::with_capacity(count * self.words);
         for member in members {
             add_rows(schema, member, &mut rows)?;
         }
@@ -85,8 +99,21 @@ fn words(width: u16) -> usize {
     usize::from(width.div_ceil(64).max(1))
 }
 
-/// Most rows that the ranges of one member may take.
+/// Most rows of a set: a packet is compared with one after the other, and the ranges of a member
+/// become as many rows as the product of their prefixes.
 const MOST_ROWS: usize = 4096;
+
+/// How many rows a member takes.
+///
+/// # Errors
+/// It does not fit the fields.
+fn rows_of(schema: &ValueSetSchema, member: &[Match]) -> Result<usize, ControlError> {
+    let mut rows = 1usize;
+    for choices in all_choices(schema, member)? {
+        rows = rows.saturating_mul(choices?.len());
+    }
+    Ok(rows)
+}
 
 /// The rows of a member. Ranges are split into prefixes, so that a row is
 /// values and masks only.
@@ -95,31 +122,10 @@ fn add_rows(
     member: &[Match],
     rows: &mut Vec<(u64, u64)>,
 ) -> Result<(), ControlError> {
-    let what = || format!("a member of value set {}", schema.name);
-    let invalid = |reason: String| ControlError::InvalidObject {
-        what: what(),
-        reason,
-    };
-    if member.len() != schema.fields.len() {
-        return Err(invalid(format!(
-            "it has {} fields, not {}",
-            schema.fields.len(),
-            member.len()
-        )));
-    }
     // The product of the choices that each field has.
     let mut product: Vec<Vec<(u64, u64)>> = vec![Vec::new()];
-    for (field, given) in schema.fields.iter().zip(member) {
-        let choices = choices(field, given).map_err(|problem| match problem {
-            Problem::Wide => ControlError::ValueTooWide {
-                what: format!("field {} of value set {}", field.name, schema.name),
-                width: field.width,
-            },
-            Problem::Shape(reason) => invalid(format!("field {}: {reason}", field.name)),
-        })?;
-        if product.len() * choices.len() > MOST_ROWS {
-            return Err(invalid("its ranges are too many prefixes".to_owned()));
-        }
+    for (field, choices) in schema.fields.iter().zip(all_choices(schema, member)?) {
+        let choices = choices?;
         product = product
             .iter()
             .flat_map(|row| {
@@ -138,13 +144,44 @@ fn add_rows(
     Ok(())
 }
 
+/// For each field of a member the values under masks of which one must hold.
+fn all_choices<'a>(
+    schema: &'a ValueSetSchema,
+    member: &'a [Match],
+) -> Result<impl Iterator<Item = Result<Choices, ControlError>> + 'a, ControlError> {
+    let invalid = |reason: String| ControlError::InvalidObject {
+        what: format!("a member of value set {}", schema.name),
+        reason,
+    };
+    if member.len() != schema.fields.len() {
+        return Err(invalid(format!(
+            "it has {} fields, not {}",
+            schema.fields.len(),
+            member.len()
+        )));
+    }
+    let fields = schema.fields.iter().zip(member);
+    Ok(fields.map(move |(field, given)| {
+        choices(field, given).map_err(|problem| match problem {
+            Problem::Wide => ControlError::ValueTooWide {
+                what: format!("field {} of value set {}", field.name, schema.name),
+                width: field.width,
+            },
+            Problem::Shape(reason) => invalid(format!("field {}: {reason}", field.name)),
+        })
+    }))
+}
+
+/// Values and masks.
+type Choices = Vec<(u128, u128)>;
+
 enum Problem {
     Wide,
     Shape(&'static str),
 }
 
 /// A match as values under masks, of which one must hold.
-fn choices(field: &KeySchema, given: &Match) -> Result<Vec<(u128, u128)>, Problem> {
+fn choices(field: &KeySchema, given: &Match) -> Result<Choices, Problem> {
     let all = mask_wide(field.width);
     let fits = |value: u128| {
         if value & !all == 0 {
@@ -191,7 +228,7 @@ fn choices(field: &KeySchema, given: &Match) -> Result<Vec<(u128, u128)>, Proble
 }
 
 /// The fewest prefixes that make up a range.
-fn prefixes(mut low: u128, high: u128, all: u128) -> Vec<(u128, u128)> {
+fn prefixes(mut low: u128, high: u128, all: u128) -> Choices {
     let mut found = Vec::new();
     loop {
         // The largest block that begins at `low` and ends within the range.
@@ -267,6 +304,32 @@ mod tests {
             assert!(set.set(&schema, &members).is_err());
             assert_eq!(set.members(), std::slice::from_ref(&one));
         }
+    }
+
+    /// Of two fields of 32 bits with the longest ranges 1,024 members would take gigabytes.
+    #[test]
+    fn a_set_has_no_more_rows_than_a_packet_may_be_compared_with() {
+        let mut schema = schema(&[32, 32]);
+        schema.size = 5000;
+        let mut set = ValueSet::new(&schema);
+        let last = u128::from(u32::MAX);
+        let longest = Match::Range {
+            low: 1,
+            high: last - 1,
+        };
+        let one = vec![longest, longest];
+        set.set(&schema, std::slice::from_ref(&one)).unwrap();
+        assert_eq!(set.rows().count(), 62 * 62);
+        let refused = set.set(&schema, &vec![one.clone(); 1024]).unwrap_err();
+        assert_eq!(refused.code(), crate::error::Code::ResourceExhausted);
+        assert!(
+            refused.to_string().ends_with("is full: its size is 4096"),
+            "{refused}"
+        );
+        assert_eq!(set.members(), [one], "nothing was changed");
+        let single = vec![Match::Exact(1), Match::Optional(None)];
+        set.set(&schema, &vec![single.clone(); MOST_ROWS]).unwrap();
+        set.set(&schema, &vec![single; MOST_ROWS + 1]).unwrap_err();
     }
 
     proptest! {
