@@ -168,8 +168,9 @@ impl Program {
     /// Which of [`Program::initial_entries`] has this key.
     pub fn initial_entry(&self, table: TableId, key: &EntryKey) -> Option<usize> {
         let schema = self.tables.get(table.0 as usize)?;
-        let mut entries = self.initial_entries(table).iter();
-        entries.position(|(own, _)| schema.same_entry(own, key))
+        self.initial_tables
+            .get(table.0 as usize)?
+            .number(schema, key)
     }
 
     /// A table by its fully qualified name.

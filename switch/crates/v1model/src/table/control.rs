@@ -430,6 +430,14 @@ impl Table {
         self.idle.as_ref()?.next()
     }
 
+    /// How many entries were inserted before the one with this key, if it is there. It tells that
+    /// of tables from which no entry was removed.
+    pub fn number(&self, schema: &TableSchema, key: &EntryKey) -> Option<usize> {
+        let place = self.place(schema, self.word(schema, key), key)?;
+        // The default entry has the first place.
+        place.checked_sub(1).map(|number| number as usize)
+    }
+
     fn find(&self, schema: &TableSchema, key: &EntryKey) -> Result<u32, ControlError> {
         key::check(schema, key)?;
         let found = self.place(schema, self.word(schema, key), key);

@@ -422,6 +422,47 @@ fn entries_that_p4_gives_are_numbered_as_p4runtime_has_it() {
     assert_eq!(priorities("fixed"), [2, 1]);
 }
 
+/// A new program's entries are compared with the old one's, each of which is looked up. If that
+/// took longer with each entry, those that a table may have would take hours.
+#[test]
+fn entries_that_p4_gives_are_found_by_their_keys() {
+    let text = include_str!("../programs/initial_entries.json");
+    let mut json: serde_json::Value = serde_json::from_str(text).unwrap();
+    let tables = json["pipelines"][0]["tables"].as_array_mut().unwrap();
+    let given = tables
+        .iter_mut()
+        .find(|t| t["name"].as_str().unwrap().ends_with("exact_one"))
+        .unwrap();
+    let entry = given["entries"][0].clone();
+    let entries = (0..1 << 16).map(|n| {
+        let mut entry = entry.clone();
+        entry["match_key"][0]["key"] = format!("0x{n:x}").into();
+        entry
+    });
+    given["entries"] = entries.rev().collect();
+    let program = Program::load(json.to_string().as_bytes()).unwrap();
+    let table = |name: &str| {
+        let at = program.tables().iter().position(|t| t.name.ends_with(name));
+        TableId(at.unwrap() as u32)
+    };
+    let id = table("exact_one");
+    for value in 0..1 << 16 {
+        let found = program.initial_entry(id, &exact(value)).unwrap();
+        assert_eq!(found, (1 << 16) - 1 - value as usize);
+        assert_eq!(program.initial_entries(id)[found].0, exact(value));
+    }
+    let other = |key: EntryKey| program.initial_entry(id, &key);
+    let priority = EntryKey {
+        priority: 1,
+        ..exact(7)
+    };
+    assert_eq!((other(exact(1 << 16)), other(priority)), (None, None));
+    let ordered = program.initial_entries(table("ordered"));
+    for (at, (key, _)) in ordered.iter().enumerate() {
+        assert_eq!(program.initial_entry(table("ordered"), key), Some(at));
+    }
+}
+
 #[test]
 fn entries_that_p4_gives_can_be_changed_once_they_are_known_not_to_be_const() {
     let mut p = pipeline("initial_entries.json");
