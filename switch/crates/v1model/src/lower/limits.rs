@@ -14,6 +14,27 @@ const ENTRIES: usize = 1 << 31;
 /// arguments of its table's actions.
 const ENTRY_BYTES: usize = 256 << 20;
 
+/// Most fields of a table's key, and most bits of all. An entry of a table with priorities is
+/// noted in sixteen sets for every four bits that some entry looks at. A tuple of addresses and
+/// ports of IPv6 has five fields of 296 bits, and p4c's tests have keys of 64 fields.
+const KEY_FIELDS: usize = 256;
+const KEY_BITS: usize = 4096;
+
+/// # Errors
+/// The table's key is longer than keys may be.
+pub(super) fn check_key(table: &TableSchema) -> Result<(), LoadError> {
+    let fields = table.keys.len();
+    let bits: usize = table.keys.iter().map(|key| usize::from(key.width)).sum();
+    if fields <= KEY_FIELDS && bits <= KEY_BITS {
+        return Ok(());
+    }
+    Err(LoadError::new(format!(
+        "the key of table {} has {fields} fields of {bits} bits in all; at most {KEY_FIELDS} \
+         fields and {KEY_BITS} bits are supported",
+        table.name
+    )))
+}
+
 /// All entries up to some of this table take so many bytes.
 ///
 /// # Errors

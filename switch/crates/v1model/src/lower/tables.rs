@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Tables: keys, actions, entries that P4 gives.
 
-use super::Lowering;
 use super::control::{next_of, next_without_action};
 use super::emit::Label;
+use super::{Lowering, limits};
 use crate::code::{DirectMeter, ProfileUse};
 use crate::error::LoadError;
 use crate::expr::{Element, Expr};
@@ -88,6 +88,7 @@ impl Lowering<'_> {
             )));
         }
         let schema = self.schema(table)?;
+        limits::check_key(&schema)?;
         let mut keys = Vec::new();
         for key in &table.key {
             let mut source = self.key_source(key)?;

@@ -56,6 +56,7 @@ impl WideRange {
 /// What a rule demands.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Demands {
+    /// In the order of the words, one for each at most.
     pub conditions: Vec<Condition>,
     pub wide_ranges: Vec<WideRange>,
 }
@@ -99,16 +100,28 @@ struct Block {
 }
 
 /// Four bits of the key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 struct Column {
     word: u16,
     shift: u8,
+}
+
+/// Columns of a word.
+const COLUMNS_A_WORD: usize = 16;
+
+impl Column {
+    /// Its place in the key.
+    fn number(self) -> usize {
+        usize::from(self.word) * COLUMNS_A_WORD + usize::from(self.shift / 4)
+    }
 }
 
 /// Entries of a table with priorities.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rules {
     columns: Vec<Column>,
+    /// 1 + the place of each column among `columns`, by its place in the key; 0 where it has none.
+    column_places: Vec<u32>,
     blocks: Vec<Block>,
     /// By place.
     rules: Vec<Rule>,
@@ -121,6 +134,7 @@ pub(crate) struct Rules {
 
 impl Rules {
     pub fn insert(&mut self, priority: i32, age: u64, entry: u32, demands: Demands) {
+        debug_assert!(demands.conditions.is_sorted_by(|a, b| a.word < b.word));
         let words = demands.conditions.iter().map(|c| c.word);
         let wide = demands
             .wide_ranges
@@ -141,12 +155,7 @@ impl Rules {
                 };
                 let decides = (0..16).any(|value| !condition.allows(shift, value));
                 if decides {
-                    let known = self.columns.iter().position(|c| *c == column);
-                    let at = known.unwrap_or(self.columns.len());
-                    if at == self.columns.len() {
-                        self.columns.push(column);
-                    }
-                    columns = columns.max(at + 1);
+                    columns = columns.max(self.column(column));
                 }
             }
         }
@@ -164,9 +173,11 @@ impl Rules {
             block.sets.resize(16 * columns, [u64::MAX; WORDS]);
         }
         for (column, sets) in self.columns.iter().zip(block.sets.chunks_exact_mut(16)) {
+            let conditions = &demands.conditions;
+            let own = conditions.binary_search_by_key(&column.word, |c| c.word);
+            let own = own.ok().map(|at| &conditions[at]);
             for (value, set) in sets.iter_mut().enumerate() {
-                let mut own = demands.conditions.iter().filter(|c| c.word == column.word);
-                if own.all(|c| c.allows(u32::from(column.shift), value as u64)) {
+                if own.is_none_or(|c| c.allows(u32::from(column.shift), value as u64)) {
                     set[word] |= bit;
                 } else {
                     set[word] &= !bit;
@@ -191,6 +202,20 @@ impl Rules {
         self.places[entry as usize] = place as u32;
     }
 
+    /// 1 + the place of a column, which gets one now if it has none.
+    fn column(&mut self, column: Column) -> usize {
+        let number = column.number();
+        if self.column_places.len() <= number {
+            self.column_places.resize(number + 1, 0);
+        }
+        let place = &mut self.column_places[number];
+        if *place == 0 {
+            self.columns.push(column);
+            *place = self.columns.len() as u32;
+        }
+        *place as usize
+    }
+
     /// Takes room for so many rules.
     pub fn reserve(&mut self, rules: usize) {
         super::reserve(&mut self.rules, rules);
@@ -209,6 +234,7 @@ impl Rules {
         if self.free.len() == self.rules.len() {
             // Columns that nobody looks at any more are forgotten.
             self.columns.clear();
+            self.column_places.clear();
             self.used.clear();
             self.blocks.clear();
             self.rules.clear();

@@ -54,6 +54,38 @@ fn tables_with_more_entries_than_numbers() {
 }
 
 #[test]
+fn keys_of_more_fields_or_bits_than_an_entry_may_have() {
+    let with = |fields: usize, width: u16| {
+        let mut bomb = document();
+        bomb["header_types"].as_array_mut().unwrap().push(json!({
+            "name": "key_t", "id": 90, "fields": [["f", width, false]],
+        }));
+        bomb["headers"].as_array_mut().unwrap().push(json!({
+            "name": "key", "id": 90, "header_type": "key_t", "metadata": true,
+        }));
+        let table = &mut bomb["pipelines"][0]["tables"][0];
+        table["key"] = (0..fields)
+            .map(|n| {
+                json!({"match_type": "ternary", "name": format!("k{n}"), "target": ["key", "f"],
+                    "mask": null})
+            })
+            .collect();
+        table.as_object_mut().unwrap().remove("entries");
+        bomb
+    };
+    for (fields, width) in [(257, 1), (33, 128)] {
+        let words = refusal(&with(fields, width));
+        let bits = fields * usize::from(width);
+        let wanted = format!("has {fields} fields of {bits} bits in all");
+        assert!(words.contains(&wanted), "{words}");
+    }
+    for (fields, width) in [(256, 16), (32, 128)] {
+        let json = serde_json::to_vec(&with(fields, width)).unwrap();
+        Program::load(&json).expect("such a key is supported");
+    }
+}
+
+#[test]
 fn headers_wider_than_slots() {
     let mut bomb = document();
     for _ in 0..3 {
