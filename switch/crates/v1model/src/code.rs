@@ -40,6 +40,8 @@ pub(crate) struct Code {
     pub stacks: Vec<Stack>,
     /// Headers in the order in which they are emitted.
     pub deparse: Vec<Emitted>,
+    /// All of them together may be longer than [`LONG_FRAME`](crate::wire::LONG_FRAME).
+    pub long: bool,
     /// Only the parser, [`Op::AddHeader`] and [`Op::RemoveHeader`] decide which headers a
     /// packet has, and how long they are.
     pub plain: bool,

@@ -7,6 +7,10 @@ use crate::op::Slot;
 use crate::packet::Packet;
 use std::ops::Range;
 
+/// A frame that is longer is not put together as a whole: a deparser may emit a header thousands
+/// of times, and no device sends such a frame.
+pub(crate) const LONG_FRAME: usize = 1 << 16;
+
 /// Takes a header off the payload, which has it whole, and puts its fields into their slots.
 // In the machine's loop it would take the registers that the loop needs.
 #[inline(never)]
@@ -83,6 +87,7 @@ fn sum_of_headers(code: &Code, phv: &[u64], packet: &Packet) -> usize {
 /// changed are copied as they came, in as few pieces as possible. A packet that
 /// is not `kept` hands its whole frame over where it can, and has `out`'s buffer
 /// then and no frame: if nothing changed, or nothing but what its headers say.
+/// Of a frame of more than [`LONG_FRAME`] bytes `out` has more than these at least.
 /// Whether nothing changed in a frame that was handed over.
 pub(crate) fn deparse(
     code: &Code,
@@ -104,11 +109,13 @@ pub(crate) fn deparse(
     let run = if unchanged {
         debug_assert_eq!(
             Some(0..packet.payload),
-            pieces(code, phv, packet, &mut Vec::new())
+            pieces::<false>(code, phv, packet, &mut Vec::new())
         );
         Some(0..packet.payload)
+    } else if code.long {
+        pieces::<true>(code, phv, packet, out)
     } else {
-        pieces(code, phv, packet, out)
+        pieces::<false>(code, phv, packet, out)
     };
     if let Some(run) = run {
         if run == (0..packet.payload) && out.is_empty() && !kept {
@@ -146,11 +153,20 @@ fn rebuild_in_place(code: &Code, phv: &[u64], packet: &mut Packet, scratch: &mut
 
 /// Puts out all but the received bytes that are last, headers in front of the
 /// payload that nothing changed, and says where those headers are. `None`:
-/// there are none, and the payload is put out, too.
-fn pieces(code: &Code, phv: &[u64], packet: &Packet, out: &mut Vec<u8>) -> Option<Range<usize>> {
+/// there are none, and the payload is put out, too. With `LONG` the frame may end behind
+/// [`LONG_FRAME`] bytes.
+fn pieces<const LONG: bool>(
+    code: &Code,
+    phv: &[u64],
+    packet: &Packet,
+    out: &mut Vec<u8>,
+) -> Option<Range<usize>> {
     // Received bytes that are to be copied next.
     let mut run = 0..0;
     for header in valid_headers(code, phv) {
+        if LONG && out.len() > LONG_FRAME {
+            return None;
+        }
         let bytes = header.len(phv);
         let raw = phv[usize::from(header.raw)] as usize;
         if raw == 0 {

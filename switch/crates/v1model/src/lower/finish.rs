@@ -8,7 +8,7 @@ use super::live::{self, Referred};
 use super::optimise::{Optimised, optimise};
 use super::parser::the_one;
 use super::verify::{Counts, verify};
-use super::{Lowered, Lowering, Purpose, carry};
+use super::{Lowered, Lowering, Purpose, carry, limits};
 use crate::calculation::Input;
 use crate::carry::Carry;
 use crate::code::{Code, Emitted, FieldCode, HeaderCode, Load, Message, Standard, TableCode};
@@ -19,6 +19,7 @@ use crate::json::{self, Document};
 use crate::layout::{Known, Layout};
 use crate::op::{Op, Pc, Slot, Use, words};
 use crate::schema::{ActionSchema, ParamSchema};
+use crate::wire::LONG_FRAME;
 
 impl Lowering<'_> {
     /// The program, once all instructions are emitted.
@@ -152,6 +153,7 @@ impl Lowering<'_> {
                 _ => 0,
             }
         };
+        let long = longest(&deparse, &layout) > LONG_FRAME;
         let headers: Vec<HeaderCode> = layout
             .headers
             .iter()
@@ -227,6 +229,7 @@ impl Lowering<'_> {
             headers,
             stacks: layout.stacks.clone(),
             deparse,
+            long,
             plain,
             built,
             tables: table_code,
@@ -422,6 +425,7 @@ fn quick_load(field: &FieldCode) -> Option<Load> {
 fn deparse_order(document: &Document, layout: &Layout) -> Result<Vec<Emitted>, LoadError> {
     let deparser = the_one(&document.deparsers, "deparser", |d| &d.name)?;
     let at = || json::position(&deparser.source_info);
+    limits::check_deparser(deparser.order.len()).map_err(|e| e.at(at()))?;
     deparser
         .order
         .iter()
@@ -448,6 +452,22 @@ fn deparse_order(document: &Document, layout: &Layout) -> Result<Vec<Emitted>, L
                 .map_err(|e| e.at(at()))
         })
         .collect()
+}
+
+/// Most bytes of all headers that are emitted. The length of a varbit field may have been assigned
+/// from any other one.
+fn longest(deparse: &[Emitted], layout: &Layout) -> usize {
+    let with_var = layout.headers.iter().filter(|h| h.var().is_some());
+    let most = with_var.map(|header| match header.max_bytes {
+        0 => LONG_FRAME,
+        most => most as usize,
+    });
+    let most_var = most.max().unwrap_or(0);
+    let bytes = deparse.iter().map(|emitted| {
+        let var = emitted.var != Emitted::NO_VAR;
+        emitted.bytes as usize + if var { most_var } else { 0 }
+    });
+    bytes.fold(0, usize::saturating_add)
 }
 
 fn standard(layout: &Layout) -> Result<Standard, LoadError> {

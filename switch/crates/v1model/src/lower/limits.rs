@@ -35,6 +35,21 @@ pub(super) fn check_key(table: &TableSchema) -> Result<(), LoadError> {
     )))
 }
 
+/// Most headers that a deparser emits, each counted as often as it is: all are looked at for every
+/// packet.
+const EMITTED: usize = 4096;
+
+/// # Errors
+/// The deparser emits more headers.
+pub(super) fn check_deparser(emitted: usize) -> Result<(), LoadError> {
+    if emitted <= EMITTED {
+        return Ok(());
+    }
+    Err(LoadError::new(format!(
+        "the deparser emits {emitted} headers; at most {EMITTED} are supported"
+    )))
+}
+
 /// All entries up to some of this table take so many bytes.
 ///
 /// # Errors

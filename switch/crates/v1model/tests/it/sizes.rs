@@ -396,6 +396,33 @@ fn entries_with_the_longest_arguments_of_their_table() {
     refused(&bomb, "the entries that P4 gives take more than 256 MiB");
 }
 
+/// A frame of any length came of a header that is emitted again and again, before the device
+/// dropped it.
+#[test]
+fn a_frame_that_no_device_sends_is_not_put_together() {
+    let emitting = |times: usize| {
+        let mut many = document("features.json");
+        add_headers(&mut many, "h", 1, 1000);
+        let added = json!({"op": "add_header", "parameters": [header("h[0]")]});
+        let action = add_action(&mut many, &[added]);
+        call(&mut many, action, 1);
+        let order = list(&mut many["deparsers"][0], "order");
+        order.extend(vec![json!("h[0]"); times]);
+        many
+    };
+    let sent = |times: usize| {
+        let mut pipeline = Pipeline::new(Arc::new(load(&emitting(times)).unwrap()), 42);
+        let (_, out) = outcome_at(&mut pipeline, 1, 1, &[1; 64]).unwrap().unwrap();
+        out
+    };
+    let (without, some, many) = (sent(0), sent(60), sent(4000));
+    assert_eq!(some.len(), without.len() + 60 * 1000);
+    assert!((65_537..70_000).contains(&many.len()), "{}", many.len());
+    assert!(many.capacity() < 1 << 18, "{}", many.capacity());
+    assert_eq!(many[..50_000], some[..50_000], "its first bytes are right");
+    refused(&emitting(5000), "at most 4096 are supported");
+}
+
 #[test]
 fn keys_of_selects_and_members_of_unions() {
     let mut bomb = document("features.json");
