@@ -9,6 +9,7 @@ use crate::header::Field;
 use crate::json::{self, Operand, Primitive};
 use crate::op::{Op, Slot, words};
 use crate::trace::Place;
+use crate::wide::Form;
 
 impl Lowering<'_> {
     /// The code of all actions that tables call.
@@ -410,6 +411,9 @@ impl Lowering<'_> {
         let bytes = text.len() + pieces.len() * size_of::<String>();
         self.emitter
             .keep(bytes + values.iter().map(Expr::bytes).sum::<usize>())?;
+        for value in &values {
+            self.emitter.wide_work(value, Form::Clamp)?;
+        }
         self.messages.push(Message { pieces, values });
         u16::try_from(self.messages.len() - 1)
             .map_err(|_| LoadError::new("the program logs more messages than are supported"))

@@ -7,7 +7,7 @@ use crate::expr::Expr;
 use crate::layout::{Layout, TEMPORARIES};
 use crate::op::{Op, Pc, Slot, words};
 use crate::trace::Place;
-use crate::wide::{Form, Wide};
+use crate::wide::{Form, Wide, Work};
 use std::collections::HashMap;
 
 /// A place in the code that may not be known yet; jumps carry it until
@@ -31,6 +31,8 @@ pub(crate) struct Emitter {
     places: Option<Vec<Place>>,
     /// Expressions without instructions of their own.
     pub wides: Vec<Wide>,
+    /// What they take.
+    wide_work: Work,
     /// In a parser, the error of reading the last element of an empty stack.
     pub stack_out_of_bounds: Option<u64>,
     size: Size,
@@ -51,6 +53,7 @@ impl Emitter {
             barrier: 0,
             places: marks.then(Vec::new),
             wides: Vec::new(),
+            wide_work: Work::default(),
             stack_out_of_bounds: None,
             size: Size::default(),
         }
@@ -188,6 +191,7 @@ impl Emitter {
     ) -> Result<Slot, LoadError> {
         let (code, temporary, barrier) = (self.code.len(), self.next_temporary, self.barrier);
         let (wides, labels, kept) = (self.wides.len(), self.labels.len(), self.size.kept());
+        let work = self.wide_work;
         if let Ok(slot) = fast(self) {
             return Ok(slot);
         }
@@ -195,6 +199,7 @@ impl Emitter {
         self.wides.truncate(wides);
         self.labels.truncate(labels);
         self.size.keep_only(kept);
+        self.wide_work = work;
         self.next_temporary = temporary;
         self.barrier = barrier;
         let words = match form {
@@ -214,6 +219,7 @@ impl Emitter {
             ));
         };
         self.keep(expr.bytes())?;
+        self.wide_work(expr, form)?;
         self.wides.push(Wide {
             expr: expr.clone(),
             form,
@@ -224,6 +230,14 @@ impl Emitter {
             expr: index,
         });
         Ok(())
+    }
+
+    /// An expression is to be evaluated by big integers.
+    ///
+    /// # Errors
+    /// Its values become too long, or it takes too long.
+    pub fn wide_work(&mut self, expr: &Expr, form: Form) -> Result<(), LoadError> {
+        self.wide_work.add(expr, form)
     }
 
     pub fn is_temporary(&self, slot: Slot) -> bool {

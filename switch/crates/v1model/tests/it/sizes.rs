@@ -396,6 +396,41 @@ fn entries_with_the_longest_arguments_of_their_table() {
     refused(&bomb, "the entries that P4 gives take more than 256 MiB");
 }
 
+#[test]
+fn numbers_longer_than_a_packet_can_wait_for() {
+    let kind = field("first", "kind");
+    let by = json!({"type": "hexstr", "value": "0x20000"});
+    let shifted = (0..3).fold(kind.clone(), |of, _| expression("<<", &of, &by));
+    let wide = expression("<<", &kind, &number(255));
+    let squared = (0..11).fold(wide, |of, _| expression("*", &of, &of));
+    for long in [&shifted, &squared] {
+        let mut bomb = document("features.json");
+        add_condition(&mut bomb, &expression(">", long, &number(3)));
+        refused(&bomb, "values of more than 262144 bits");
+        // What is cut at last is not that long before.
+        let mask = json!({"type": "hexstr", "value": format!("0x{}", "f".repeat(50))});
+        let mut cut = document("features.json");
+        let low = expression("&", long, &mask);
+        add_condition(&mut cut, &expression(">", &low, &number(3)));
+        let mut pipeline = Pipeline::new(Arc::new(load(&cut).unwrap()), 42);
+        outcome_at(&mut pipeline, 1, 1, &[1; 64]).unwrap();
+    }
+    // Each of two fields of 8 KiB.
+    let quotients = |times: usize| {
+        let mut bomb = document("features.json");
+        list(&mut bomb, "header_types")
+            .push(json!({"name": "wide_t", "id": 90, "fields": [["f", 65_528, false]]}));
+        list(&mut bomb, "headers")
+            .push(json!({"name": "wide", "id": 90, "header_type": "wide_t", "metadata": true}));
+        let wide = field("wide", "f");
+        let divide = json!({"op": "assign", "parameters": [kind, expression("/", &wide, &wide)]});
+        add_action(&mut bomb, &vec![divide; times]);
+        bomb
+    };
+    load(&quotients(10)).expect("so many are supported");
+    refused(&quotients(20), "take too long for a packet");
+}
+
 /// A frame of any length came of a header that is emitted again and again, before the device
 /// dropped it.
 #[test]
