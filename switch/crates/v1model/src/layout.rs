@@ -45,6 +45,10 @@ pub(crate) struct Layout {
     by_name: HashMap<String, usize>,
     /// By header and name: the place of a field.
     fields_by_name: Vec<HashMap<String, usize>>,
+    stacks_by_name: HashMap<String, usize>,
+    unions_by_name: HashMap<String, usize>,
+    /// By the slot of its `next`.
+    stacks_by_next: HashMap<Slot, usize>,
     aliases: HashMap<(String, String), (String, String)>,
     /// Slots of headers and metadata: what a new packet resets.
     pub state_slots: usize,
@@ -73,6 +77,7 @@ impl Layout {
     ) -> Result<Layout, LoadError> {
         let shape = Shape::new(document)?;
         let mut built: Vec<Option<Header>> = document.headers.iter().map(|_| None).collect();
+        let types = header_types(document);
         let mut first_of_stack = vec![0; shape.stacks.len()];
         let mut next = 0usize;
         // Instances in stacks and unions are addressed as a whole. Where there are none, the
@@ -90,9 +95,10 @@ impl Layout {
                 next += 2 * count;
             }
             if plain(at) {
+                let header = &document.headers[at];
                 built[at] = Some(build_header(
-                    document,
-                    at,
+                    header,
+                    &types,
                     Some(&mut pair),
                     &mut next,
                     known,
@@ -109,7 +115,8 @@ impl Layout {
                 None => &alone,
             };
             for member in members {
-                built[*member] = Some(build_header(document, *member, None, &mut next, known)?);
+                let header = &document.headers[*member];
+                built[*member] = Some(build_header(header, &types, None, &mut next, known)?);
             }
         }
         let mut headers: Vec<Header> = built.into_iter().flatten().collect();
@@ -121,6 +128,13 @@ impl Layout {
         let fields_by_name = headers.iter().map(by_name_of_field).collect();
         let stacks = shape.stacks(&first_of_stack, &headers)?;
         let unions = shape.unions(&mut headers);
+        // Of a name that several have, the first one's.
+        let of_stacks = stacks.iter().enumerate().rev();
+        let stacks_by_name = of_stacks.map(|(at, s)| (s.name.clone(), at)).collect();
+        let of_unions = unions.iter().enumerate().rev();
+        let unions_by_name = of_unions.map(|(at, u)| (u.name.clone(), at)).collect();
+        let of_stacks = stacks.iter().enumerate();
+        let stacks_by_next = of_stacks.map(|(at, s)| (s.next, at)).collect();
         let aliases = document
             .field_aliases
             .iter()
@@ -144,6 +158,9 @@ impl Layout {
             quirks,
             by_name,
             fields_by_name,
+            stacks_by_name,
+            unions_by_name,
+            stacks_by_next,
             state_slots: next,
             params: next,
             temporaries: next + param_slots,
@@ -169,7 +186,7 @@ impl Layout {
 
     /// Index of a stack of headers or unions.
     pub fn stack_index(&self, name: &str) -> Result<usize, LoadError> {
-        let found = self.stacks.iter().position(|s| s.name == name);
+        let found = self.stacks_by_name.get(name).copied();
         found.ok_or_else(|| {
             LoadError::new(format!(
                 "the BMv2 JSON is malformed: there is no header stack {name}"
@@ -177,8 +194,13 @@ impl Layout {
         })
     }
 
+    /// The stack whose `next` is in a slot.
+    pub fn stack_with_next(&self, next: Slot) -> Option<&Stack> {
+        self.stacks_by_next.get(&next).map(|at| &self.stacks[*at])
+    }
+
     pub fn union_index(&self, name: &str) -> Result<usize, LoadError> {
-        let found = self.unions.iter().position(|u| u.name == name);
+        let found = self.unions_by_name.get(name).copied();
         found.ok_or_else(|| {
             LoadError::new(format!(
                 "the BMv2 JSON is malformed: there is no header union {name}"
@@ -271,29 +293,35 @@ fn by_name_of_field(header: &Header) -> HashMap<String, usize> {
     fields.map(|(at, field)| (field.name.clone(), at)).collect()
 }
 
+/// The document's header types by name, each with the number of its instances.
+fn header_types(document: &Document) -> HashMap<&str, (&json::HeaderType, usize)> {
+    // Of a name that several have, the first one's.
+    let types = document.header_types.iter().rev();
+    let mut types: HashMap<&str, _> = types.map(|t| (t.name.as_str(), (t, 0))).collect();
+    for header in &document.headers {
+        if let Some((_, instances)) = types.get_mut(header.header_type.as_str()) {
+            *instances += 1;
+        }
+    }
+    types
+}
+
 fn build_header(
-    document: &Document,
-    at: usize,
+    header: &json::Header,
+    types: &HashMap<&str, (&json::HeaderType, usize)>,
     pair: Option<&mut usize>,
     next: &mut usize,
     known: &Known,
 ) -> Result<Header, LoadError> {
-    let header = &document.headers[at];
     let position = json::position(&header.source_info);
-    let header_type = document
-        .header_types
-        .iter()
-        .find(|t| t.name == header.header_type)
-        .ok_or_else(|| {
-            LoadError::new(format!(
-                "the BMv2 JSON is malformed: header {} has the unknown type {}",
-                header.name, header.header_type
-            ))
-        })?;
-    let alike = document.headers.iter();
-    let alike = alike.filter(|h| h.header_type == header.header_type);
-    let alone = alike.count() == 1;
-    build(header, header_type, alone, pair, next, known)
+    let found = types.get(header.header_type.as_str());
+    let (header_type, instances) = found.ok_or_else(|| {
+        LoadError::new(format!(
+            "the BMv2 JSON is malformed: header {} has the unknown type {}",
+            header.name, header.header_type
+        ))
+    })?;
+    build(header, header_type, *instances == 1, pair, next, known)
         .map_err(|e| e.at(position).at(json::position(&header_type.source_info)))
 }
 

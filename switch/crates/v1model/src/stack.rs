@@ -104,6 +104,10 @@ impl<'d> Shape<'d> {
                     .map_err(|e| e.at(json::position(&union.source_info)))?,
             });
         }
+        let types = document.header_union_types.iter().rev();
+        let types: HashMap<&str, _> = types.map(|t| (t.name.as_str(), t)).collect();
+        let numbers = document.header_unions.iter().enumerate().rev();
+        let numbers: HashMap<u64, usize> = numbers.map(|(at, u)| (u.id, at)).collect();
         let mut stacks = Vec::new();
         for stack in &document.header_stacks {
             stacks.push(StackShape {
@@ -116,18 +120,15 @@ impl<'d> Shape<'d> {
         }
         for stack in &document.header_union_stacks {
             let at = || json::position(&stack.source_info);
-            let union_type = document
-                .header_union_types
-                .iter()
-                .find(|t| t.name == stack.union_type)
+            let union_type = types
+                .get(stack.union_type.as_str())
                 .ok_or_else(|| malformed(format!("{} has an unknown type", stack.name)).at(at()))?;
             let members: Vec<String> = union_type.headers.iter().map(|m| m.0.clone()).collect();
             let mut all = Vec::new();
             for id in &stack.header_union_ids {
-                let union = document
-                    .header_unions
-                    .iter()
-                    .position(|u| u.id == *id)
+                let union = numbers
+                    .get(id)
+                    .copied()
                     .filter(|u| unions[*u].headers.len() == members.len())
                     .ok_or_else(|| {
                         malformed(format!("{} has no union with the id {id}", stack.name)).at(at())

@@ -290,10 +290,11 @@ impl Lowering<'_> {
     /// That may be a copy of the standard metadata, which p4c makes for every action and control
     /// that has them for an `inout` parameter, and puts back behind it.
     fn mark_to_drop(&mut self, operand: &Operand) -> Result<(), LoadError> {
-        let header = self.layout.header(operand.name("header")?)?;
+        let name = operand.name("header")?;
+        let header = self.layout.header(name)?;
         let slot = |field: &str| {
-            let found = header.fields.iter().find(|f| f.name == field && !f.var);
-            found.map(|f| f.slot)
+            let found = self.layout.field(name, field).ok();
+            found.filter(|(_, f)| !f.var).map(|(_, f)| f.slot)
         };
         let spec = slot("egress_spec").ok_or_else(|| {
             LoadError::new(format!(

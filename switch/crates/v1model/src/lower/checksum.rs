@@ -152,15 +152,12 @@ impl Lowering<'_> {
     /// Index of a calculation by its name.
     pub fn calculation(&mut self, name: &str) -> Result<u16, LoadError> {
         let document = self.document;
-        let found = document
-            .calculations
-            .iter()
-            .find(|c| c.name == name)
-            .ok_or_else(|| {
-                LoadError::new(format!(
-                    "the BMv2 JSON is malformed: there is no calculation {name}"
-                ))
-            })?;
+        let found = self.names.calculations.get(name).ok_or_else(|| {
+            LoadError::new(format!(
+                "the BMv2 JSON is malformed: there is no calculation {name}"
+            ))
+        })?;
+        let found = &document.calculations[*found];
         let at = json::position(&found.source_info);
         self.hash(&found.algo, &found.input, at)
     }

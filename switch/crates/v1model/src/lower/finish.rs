@@ -2,7 +2,6 @@
 //! Puts the lowered parts together.
 
 use super::emit::{Assembled, Label};
-use super::errors::parser_errors;
 use super::fuse::fuse;
 use super::live::{self, Referred};
 use super::optimise::{Optimised, optimise};
@@ -143,22 +142,20 @@ impl Lowering<'_> {
         });
 
         let deparse = deparse_order(document, &layout)?;
-        let place_of = |header: usize| {
-            let mut places = (1..).zip(&deparse);
-            let mut own = places
-                .by_ref()
-                .filter(|(_, e)| usize::from(e.header) == header);
-            match (own.next(), own.next()) {
-                (Some((place, _)), None) => place,
-                _ => 0,
-            }
-        };
+        // 1 + the place of each header that is emitted once.
+        let mut place_of = vec![0; layout.headers.len()];
+        let mut emitted = vec![false; layout.headers.len()];
+        for (place, header) in (1..).zip(&deparse) {
+            let header = usize::from(header.header);
+            let again = std::mem::replace(&mut emitted[header], true);
+            place_of[header] = if again { 0 } else { place };
+        }
         let long = longest(&deparse, &layout) > LONG_FRAME;
         let headers: Vec<HeaderCode> = layout
             .headers
             .iter()
             .enumerate()
-            .map(|(at, h)| header_code(h, place_of(at), &read, &written))
+            .map(|(at, h)| header_code(h, place_of[at], &read, &written))
             .collect();
         let built = deparse
             .iter()
@@ -237,7 +234,7 @@ impl Lowering<'_> {
             calculations: self.calculations,
             wides,
             standard,
-            errors: parser_errors(document),
+            errors: self.errors,
             queue_id,
             sub_queue,
             grants,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Meters: arrays, and those of tables.
 
-use super::{Lowering, index_of};
+use super::Lowering;
+use super::names::index_of;
 use crate::code::DirectMeter;
 use crate::error::LoadError;
 use crate::json::{self, Document, MeterArray, Table};
@@ -47,7 +48,8 @@ impl Lowering<'_> {
             return Ok(None);
         };
         let arrays = &self.document.meter_arrays;
-        let array = arrays.iter().find(|m| m.is_direct && m.name == *name);
+        let array = self.names.direct_meters.get(name.as_str());
+        let array = array.map(|at| &arrays[*at]);
         let malformed = || {
             LoadError::new(format!(
                 "the BMv2 JSON is malformed: table {} has no direct meter {name} with a result",
@@ -78,7 +80,7 @@ impl Lowering<'_> {
         params: &[crate::expr::Expr],
     ) -> Result<(), LoadError> {
         let name = operands[0].name("meter_array")?;
-        let meter = index_of(self.meters.iter().map(|m| &m.name), "meter array", name)?;
+        let meter = index_of(&self.names.meters, "meter array", name)?;
         let index = self.natural(&operands[1], params)?;
         let to = self.target(&operands[2], params)?;
         let field = &to.field;

@@ -17,6 +17,7 @@ pub(crate) mod limits;
 mod live;
 mod marks;
 mod meter;
+mod names;
 mod node;
 mod operand;
 mod optimise;
@@ -30,7 +31,7 @@ mod value_set;
 mod verify;
 
 use crate::calculation::Calculation;
-use crate::code::{Code, Message};
+use crate::code::{Code, Message, ParserErrors};
 use crate::error::LoadError;
 use crate::json::{self, Document, Named, RuntimeData};
 use crate::layout::{Known, Layout};
@@ -41,6 +42,7 @@ use crate::schema::{
     TableSchema, ValueSetSchema,
 };
 use emit::{Emitter, Label};
+use names::{Names, index_of};
 use std::collections::HashMap;
 
 /// A program as lowered: what packets need, and what the control plane sees.
@@ -63,6 +65,8 @@ struct Lowering<'a> {
     document: &'a Document,
     layout: Layout,
     emitter: Emitter,
+    names: Names<'a>,
+    errors: ParserErrors,
     registers: Vec<RegisterSchema>,
     counters: Vec<CounterSchema>,
     meters: Vec<MeterSchema>,
@@ -131,6 +135,8 @@ fn lower_document(
     let mut emitter = Emitter::new(&layout, purpose == Purpose::Trace);
     let action_labels = document.actions.iter().map(|_| emitter.label()).collect();
     let mut lowering = Lowering {
+        names: Names::new(document),
+        errors: errors::parser_errors(document),
         registers: registers(document)?,
         counters: document
             .counter_arrays
@@ -172,31 +178,12 @@ fn lower_document(
 
 impl Lowering<'_> {
     fn register_index(&self, name: &str) -> Result<u16, LoadError> {
-        index_of(
-            self.registers.iter().map(|r| &r.name),
-            "register array",
-            name,
-        )
+        index_of(&self.names.registers, "register array", name)
     }
 
     fn counter_index(&self, name: &str) -> Result<u16, LoadError> {
-        index_of(self.counters.iter().map(|c| &c.name), "counter array", name)
+        index_of(&self.names.counters, "counter array", name)
     }
-}
-
-fn index_of<'n>(
-    mut names: impl Iterator<Item = &'n String>,
-    kind: &str,
-    name: &str,
-) -> Result<u16, LoadError> {
-    names
-        .position(|n| n == name)
-        .and_then(|i| u16::try_from(i).ok())
-        .ok_or_else(|| {
-            LoadError::new(format!(
-                "the BMv2 JSON is malformed: there is no {kind} {name}"
-            ))
-        })
 }
 
 fn registers(document: &Document) -> Result<Vec<RegisterSchema>, LoadError> {

@@ -14,18 +14,22 @@ use crate::layout::Layout;
 use crate::op::{Cmp, Op, Slot, mask, words};
 use crate::paths::{CLONE_REQUESTED, CarriedField, DigestField, PacketSlots, PathCode};
 use crate::schema::{DigestSchema, ParamSchema};
+use std::collections::HashMap;
 
 /// The field lists that the program uses.
 #[derive(Debug)]
 pub(crate) struct FieldLists {
-    /// The JSON's id and the fields; the first is empty and for everybody.
-    lists: Vec<(Option<u64>, Vec<CarriedField>)>,
+    /// The first is empty and for everybody.
+    lists: Vec<Vec<CarriedField>>,
+    /// Places in `lists`, by the JSON's id.
+    by_id: HashMap<u64, usize>,
 }
 
 impl Default for FieldLists {
     fn default() -> Self {
         FieldLists {
-            lists: vec![(None, Vec::new())],
+            lists: vec![Vec::new()],
+            by_id: HashMap::new(),
         }
     }
 }
@@ -69,8 +73,7 @@ impl Lowering<'_> {
                 let digest = if id == 0 {
                     0
                 } else {
-                    let lists = &self.document.learn_lists;
-                    let index = lists.iter().position(|l| u128::from(l.id) == id);
+                    let index = place(&self.names.learn_lists, id);
                     let index = index.ok_or_else(|| missing("learn list", id))?;
                     index as u64 + 1
                 };
@@ -130,22 +133,23 @@ impl Lowering<'_> {
     fn field_list(&mut self, operand: &Operand) -> Result<Option<u64>, LoadError> {
         let id = json::unsigned_operand(operand)?;
         let document = self.document;
-        let found = document.field_lists.iter().find(|l| u128::from(l.id) == id);
-        let Some(list) = found else {
+        let found = place(&self.names.field_lists, id);
+        let Some(list) = found.map(|at| &document.field_lists[at]) else {
             return if id == 0 {
                 Ok(None)
             } else {
                 Err(missing("field list", id))
             };
         };
-        let known = &mut self.field_lists.lists;
-        if let Some(index) = known.iter().position(|(id, _)| *id == Some(list.id)) {
-            return Ok(Some(index as u64));
+        let known = &mut self.field_lists;
+        if let Some(index) = known.by_id.get(&list.id) {
+            return Ok(Some(*index as u64));
         }
         let fields =
             carried(&self.layout, list).map_err(|e| e.at(json::position(&list.source_info)))?;
-        known.push((Some(list.id), fields));
-        Ok(Some(known.len() as u64 - 1))
+        known.by_id.insert(list.id, known.lists.len());
+        known.lists.push(fields);
+        Ok(Some(known.lists.len() as u64 - 1))
     }
 
     /// What packets need of all this.
@@ -164,10 +168,7 @@ impl Lowering<'_> {
         }
         Ok(PathCode {
             slots: PacketSlots::new(layout.packet_slots),
-            lists: std::mem::take(&mut self.field_lists.lists)
-                .into_iter()
-                .map(|(_, fields)| fields)
-                .collect(),
+            lists: std::mem::take(&mut self.field_lists.lists),
             digests: digests.collect::<Result<_, _>>()?,
             metadata: layout
                 .headers
@@ -297,6 +298,11 @@ pub(super) fn digest_schemas(
         .iter()
         .map(|list| schema(list).map_err(|e: LoadError| e.at(json::position(&list.source_info))));
     all.collect()
+}
+
+/// The place of the list that an operand names by its id.
+fn place(places: &HashMap<u64, usize>, id: u128) -> Option<usize> {
+    places.get(&u64::try_from(id).ok()?).copied()
 }
 
 fn missing(kind: &str, id: u128) -> LoadError {

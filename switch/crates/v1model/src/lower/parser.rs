@@ -4,7 +4,6 @@
 use super::Lowering;
 use super::circle::Search;
 use super::emit::Label;
-use super::errors::parser_errors;
 use super::header_ref::HeaderRef;
 use crate::error::LoadError;
 use crate::expr::Expr;
@@ -43,8 +42,7 @@ impl Lowering<'_> {
                 ))
             }),
         };
-        let errors = parser_errors(document);
-        self.emitter.stack_out_of_bounds = Some(errors.stack_out_of_bounds);
+        self.emitter.stack_out_of_bounds = Some(self.errors.stack_out_of_bounds);
         let start = target(parser.init_state.as_deref())?;
         let loops = has_loop(&parser.parse_states);
         for state in &parser.parse_states {
@@ -328,8 +326,7 @@ impl Lowering<'_> {
             let accept = target(None)?;
             self.emitter.push(Op::Jump { to: accept.0 });
         } else {
-            let error = parser_errors(self.document).no_match;
-            let a = self.emitter.constant(error)?;
+            let a = self.emitter.constant(self.errors.no_match)?;
             self.emitter.push(Op::Fail { a });
         }
         Ok(())

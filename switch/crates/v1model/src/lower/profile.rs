@@ -2,6 +2,7 @@
 //! Action profiles, and the tables that use them.
 
 use super::Lowering;
+use super::names::places;
 use crate::code::ProfileUse;
 use crate::error::LoadError;
 use crate::json::{self, Document, Table};
@@ -38,9 +39,8 @@ impl Lowering<'_> {
             }
         }
         let name = table.action_profile.as_deref().unwrap_or_default();
-        let found = self.action_profiles.iter().position(|p| p.name == name);
-        match found {
-            Some(at) => Ok(Some(ActionProfileId(at as u32))),
+        match self.names.action_profiles.get(name) {
+            Some(at) => Ok(Some(ActionProfileId(*at as u32))),
             None => Err(LoadError::new(format!(
                 "the BMv2 JSON is malformed: table {} has no action profile {name}",
                 table.name
@@ -64,11 +64,11 @@ impl Lowering<'_> {
         profile.tables.push(id);
         // p4c copies the actions for each table, so they are the same by name.
         let name = |index: usize| &self.document.actions[index].name;
+        let by_name = places(own.iter().map(|i| name(*i)));
         let mut actions = Vec::new();
         for action in &profile.actions {
-            let index = own.iter().position(|i| name(*i) == name(action.0 as usize));
-            match index {
-                Some(index) => actions.push(index as u16),
+            match by_name.get(name(action.0 as usize)) {
+                Some(index) => actions.push(*index as u16),
                 None => {
                     return Err(LoadError::new(format!(
                         "table {} lacks the action {} of its action profile {}; \
@@ -83,19 +83,12 @@ impl Lowering<'_> {
         let profile = u16::try_from(at).map_err(|_| {
             LoadError::new("the program has more action profiles than are supported")
         })?;
-        let mut all = self
-            .document
-            .pipelines
-            .iter()
-            .flat_map(|p| &p.action_profiles);
-        let hash = match all.nth(at as usize) {
-            Some(found) => match &found.selector {
-                Some(selector) => {
-                    let position = json::position(&found.source_info);
-                    Some(self.hash(&selector.algo, &selector.input, position)?)
-                }
-                None => None,
-            },
+        let found = self.names.profiles[at as usize];
+        let hash = match &found.selector {
+            Some(selector) => {
+                let position = json::position(&found.source_info);
+                Some(self.hash(&selector.algo, &selector.input, position)?)
+            }
             None => None,
         };
         Ok(Some(ProfileUse {

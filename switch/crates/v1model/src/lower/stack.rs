@@ -11,6 +11,7 @@ use crate::expr::{Element, Expr, Index};
 use crate::header::Field;
 use crate::json::{self, Operand, Primitive};
 use crate::op::{Op, Slot, words};
+use crate::stack::Stack;
 
 /// A field that is written, perhaps by way of temporaries.
 pub(super) struct Target {
@@ -133,7 +134,7 @@ impl Lowering<'_> {
             })),
             ..element
         };
-        let stack = self.layout.stacks.iter().find(|s| s.next == element.next);
+        let stack = self.layout.stack_with_next(element.next);
         let raw = stack.and_then(|stack| {
             let own = stack.headers[..stack.per_element].iter();
             own.map(|h| &self.layout.headers[*h])
@@ -387,11 +388,13 @@ impl Lowering<'_> {
         let to = self.layout.stack_index(to.name(kind)?)?;
         let from = self.layout.stack_index(from.name(kind)?)?;
         let (to, from) = (&self.layout.stacks[to], &self.layout.stacks[from]);
-        let types = |headers: &[usize]| -> Vec<&str> {
-            let types = headers.iter().map(|h| &self.layout.headers[*h].header_type);
+        // All elements of a stack are alike.
+        let types = |stack: &Stack| -> Vec<&str> {
+            let first = stack.headers[..stack.per_element].iter();
+            let types = first.map(|h| &self.layout.headers[*h].header_type);
             types.map(String::as_str).collect()
         };
-        if to.size != from.size || types(&to.headers) != types(&from.headers) {
+        if to.size != from.size || types(to) != types(from) {
             return Err(malformed(primitive));
         }
         self.emitter.push(Op::Copy {

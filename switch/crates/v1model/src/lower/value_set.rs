@@ -3,6 +3,7 @@
 
 use super::Lowering;
 use super::emit::Label;
+use super::names::{first, index_of};
 use super::parser::KeyPart;
 use crate::error::LoadError;
 use crate::json::{Document, Operand, Transition};
@@ -18,15 +19,16 @@ pub(super) fn value_sets(
     document: &Document,
     layout: &Layout,
 ) -> Result<Vec<ValueSetSchema>, LoadError> {
+    let states = document.parsers.iter().flat_map(|p| &p.parse_states);
+    let users = states.flat_map(|state| {
+        let cases = state.transitions.iter();
+        let cases = cases.filter(|t| t.kind.as_deref() == Some("parse_vset"));
+        cases.filter_map(move |t| Some((t.value.as_deref()?, state)))
+    });
+    let users = first(users);
     let mut sets = Vec::new();
     for set in &document.parse_vsets {
-        let states = document.parsers.iter().flat_map(|p| &p.parse_states);
-        let user = states.into_iter().find(|state| {
-            state.transitions.iter().any(|t| {
-                t.kind.as_deref() == Some("parse_vset") && t.value.as_deref() == Some(&set.name)
-            })
-        });
-        let fields = match user {
+        let fields = match users.get(set.name.as_str()) {
             Some(state) => {
                 let parts = state.transition_key.iter().enumerate();
                 parts
@@ -99,7 +101,7 @@ impl Lowering<'_> {
                 "a mask on the value set {name} is not supported"
             )));
         }
-        let set = super::index_of(self.value_sets.iter().map(|s| &s.name), "value set", name)?;
+        let set = index_of(&self.names.value_sets, "value set", name)?;
         let fields = &self.value_sets[usize::from(set)].fields;
         if !fields
             .iter()

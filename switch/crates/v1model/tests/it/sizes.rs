@@ -319,6 +319,35 @@ fn long_chains_are_loaded_soon() {
     load(&long).unwrap();
 }
 
+/// Whatever names something in a list finds it without looking through the list.
+#[test]
+fn long_lists_are_loaded_soon() {
+    const MANY: usize = 20_000;
+    let mut long = document("features.json");
+    // The last one of many registers is the one that statements name.
+    for n in 0..MANY {
+        let register = json!({"name": format!("r{n}"), "id": n, "size": 1, "bitwidth": 8});
+        list(&mut long, "register_arrays").push(register);
+        list(&mut long, "errors").push(json!([format!("Error{n}"), 100 + n]));
+        list(&mut long, "parse_vsets")
+            .push(json!({"name": format!("v{n}"), "compressed_bitwidth": 8, "max_size": 1}));
+    }
+    let register = json!({"type": "register_array", "value": format!("r{}", MANY - 1)});
+    let write = json!({"op": "register_write", "parameters": [register, number(0), number(1)]});
+    add_action(&mut long, &vec![write; MANY]);
+    // Selects without a default, and some with value sets.
+    let states = list(&mut long["parsers"][0], "parse_states");
+    for n in 0..MANY {
+        let set = format!("v{}", MANY - 1 - n);
+        let case = json!({"type": "parse_vset", "value": set, "mask": null, "next_state": null});
+        states.push(json!({
+            "name": format!("added{n}"), "transition_key": [field("first", "kind")],
+            "transitions": [case],
+        }));
+    }
+    load(&long).unwrap();
+}
+
 #[test]
 fn a_program_too_large_to_be_looked_through_does_what_it_says() {
     let mut large = document("stacks.json");
