@@ -176,6 +176,29 @@ impl Expr {
         }
     }
 
+    /// Whether it reads the last element that the parser filled, of which there may be none.
+    pub fn reads_last(&self) -> bool {
+        match self {
+            Expr::Element(element) => match &element.index {
+                Index::Last => true,
+                Index::At(index) => index.reads_last(),
+            },
+            Expr::Const { .. }
+            | Expr::Huge(_)
+            | Expr::Load { .. }
+            | Expr::Var(_)
+            | Expr::Bool(_)
+            | Expr::SameVar(..) => false,
+            Expr::Not(a) | Expr::FromBool(a) | Expr::ToBool(a) | Expr::Negate(a) => a.reads_last(),
+            Expr::Arith(_, a, b)
+            | Expr::Compare(_, a, b)
+            | Expr::Same(a, b)
+            | Expr::And(a, b)
+            | Expr::Or(a, b) => a.reads_last() || b.reads_last(),
+            Expr::If(a, b, c) => a.reads_last() || b.reads_last() || c.reads_last(),
+        }
+    }
+
     /// The constant, if it is one that is not negative.
     pub fn as_constant(&self) -> Option<u128> {
         match self {

@@ -37,6 +37,24 @@ impl Emitter {
                 self.push(Op::CompareVar { d, a: *a, b: *b });
                 Ok(d)
             }
+            Expr::And(left, right) | Expr::Or(left, right) if self.may_fail(right) => {
+                // The value of the left side that decides alone.
+                let decides = matches!(expr, Expr::Or(..));
+                let d = self.temporary(1)?;
+                let end = self.label();
+                let a = self.boolean(left)?;
+                self.push(Op::Mov { d, a });
+                let to = end.0;
+                self.push(if decides {
+                    Op::JumpIf { a: d, to }
+                } else {
+                    Op::JumpIfNot { a: d, to }
+                });
+                let a = self.boolean(right)?;
+                self.push(Op::Mov { d, a });
+                self.bind(end);
+                Ok(d)
+            }
             Expr::And(left, right) => {
                 let (a, b) = (self.boolean(left)?, self.boolean(right)?);
                 let d = self.temporary(1)?;
@@ -55,6 +73,15 @@ impl Emitter {
                 self.push(Op::Not { d, a, w });
                 Ok(d)
             }
+            Expr::If(cond, yes, no) if self.may_fail(yes) || self.may_fail(no) => {
+                let d = self.temporary(1)?;
+                self.choose(cond, &mut |emitter, which| {
+                    let a = emitter.boolean(if which { yes } else { no })?;
+                    emitter.push(Op::Mov { d, a });
+                    Ok(())
+                })?;
+                Ok(d)
+            }
             Expr::If(cond, yes, no) => {
                 let (c, a, b) = (self.boolean(cond)?, self.boolean(yes)?, self.boolean(no)?);
                 let d = self.temporary(1)?;
@@ -63,6 +90,28 @@ impl Emitter {
             }
             _ => Err(LoadError::new("a number where a boolean is expected")),
         }
+    }
+
+    /// Whether the evaluation of an expression may stop the parser: then it is evaluated only where
+    /// it is needed (P4_16 8.1). Any other is evaluated all the same, which costs less than a jump.
+    pub(super) fn may_fail(&self, expr: &Expr) -> bool {
+        self.stack_out_of_bounds.is_some() && expr.reads_last()
+    }
+
+    /// Does `what` for the operand that a condition chooses, the first if it holds.
+    pub(super) fn choose(
+        &mut self,
+        cond: &Expr,
+        what: &mut dyn FnMut(&mut Self, bool) -> Result<(), LoadError>,
+    ) -> Result<(), LoadError> {
+        let (other, end) = (self.label(), self.label());
+        self.branch(cond, false, other)?;
+        what(self, true)?;
+        self.push(Op::Jump { to: end.0 });
+        self.bind(other);
+        what(self, false)?;
+        self.bind(end);
+        Ok(())
     }
 
     fn compare(

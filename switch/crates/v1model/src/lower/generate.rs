@@ -81,6 +81,15 @@ impl Emitter {
                 self.push(Op::Not { d, a, w: 64 });
                 Ok(d)
             }
+            Expr::If(cond, yes, no) if self.may_fail(yes) || self.may_fail(no) => {
+                let d = self.temporary(1)?;
+                self.choose(cond, &mut |emitter, which| {
+                    let a = emitter.value(if which { yes } else { no })?;
+                    emitter.push(Op::Mov { d, a });
+                    Ok(())
+                })?;
+                Ok(d)
+            }
             Expr::If(cond, yes, no) => {
                 let c = self.boolean(cond)?;
                 let a = self.value(yes)?;
@@ -157,6 +166,15 @@ impl Emitter {
                 let a = self.value_wide(of)?;
                 let d = self.temporary(2)?;
                 self.push(Op::NotW { d, a });
+                Ok(d)
+            }
+            Expr::If(cond, yes, no) if self.may_fail(yes) || self.may_fail(no) => {
+                let d = self.temporary(2)?;
+                self.choose(cond, &mut |emitter, which| {
+                    let a = emitter.value_wide(if which { yes } else { no })?;
+                    emitter.push(Op::MovW { d, a });
+                    Ok(())
+                })?;
                 Ok(d)
             }
             Expr::If(cond, yes, no) => {

@@ -50,6 +50,70 @@ fn the_parser_fills_a_stack_until_its_end() {
     assert_eq!(r.rest, four, "the fourth label is payload");
 }
 
+/// Of `?:`, `&&` and `||` only those operands are evaluated that decide (P4_16 8.1): one that
+/// cannot be evaluated stops the parser only then.
+#[test]
+fn an_element_that_is_not_there_is_no_error_where_it_does_not_count() {
+    use serde_json::{Value, json};
+    let expression = |op: &str, left: Value, right: Value| json!({"type": "expression", "value": {"op": op, "left": left, "right": right}});
+    let number = |text: &str| json!({"type": "hexstr", "value": text});
+    let last = json!({"type": "stack_field", "value": ["labels", "value"]});
+    let op = json!({"type": "field", "value": ["command", "op"]});
+    let is_one = expression("==", op.clone(), number("0x1"));
+    let is_two = expression("==", last.clone(), number("0x2"));
+    let as_number = |of: Value| expression("b2d", Value::Null, of);
+    let choice = |yes: &Value, no: &Value| {
+        json!({"type": "expression", "value": {
+            "op": "?", "cond": is_one, "left": yes, "right": no}})
+    };
+    let yes = json!({"type": "bool", "value": true});
+    let high = expression("<<", last.clone(), number("0x40"));
+    let wide = expression(
+        ">>",
+        choice(&high, &number("0x70000000000000000")),
+        number("0x40"),
+    );
+    // What is set before there is a label, the op that evaluates it, and what it is otherwise.
+    for (value, evaluated, otherwise) in [
+        (choice(&last, &number("0x7")), 1, 7),
+        (choice(&number("0x7"), &last), 0, 7),
+        (wide, 1, 7),
+        (as_number(choice(&is_two, &yes)), 1, 1),
+        (
+            as_number(expression("and", is_one.clone(), is_two.clone())),
+            1,
+            0,
+        ),
+        (
+            as_number(expression("or", is_one.clone(), is_two.clone())),
+            0,
+            1,
+        ),
+    ] {
+        let text = include_str!("../programs/stacks.json");
+        let mut json: Value = serde_json::from_str(text).unwrap();
+        let states = json["parsers"][0]["parse_states"].as_array_mut().unwrap();
+        let start = states.iter_mut().find(|s| s["name"] == "start").unwrap();
+        let target = json!({"type": "field", "value": ["scalars", "metadata_t.last"]});
+        let set = json!({"op": "set", "parameters": [target, value]});
+        start["parser_ops"].as_array_mut().unwrap().push(set);
+        let labelled = states.iter_mut().find(|s| s["name"] == "labelled").unwrap();
+        labelled["parser_ops"] = json!([]);
+        let program = v1model::Program::load(json.to_string().as_bytes()).unwrap();
+        let mut p = v1model::Pipeline::new(std::sync::Arc::new(program), 1);
+        for op in [0, 1] {
+            let (_, out) = pass(&mut p, 1, &[op, 0, label(1, 1), 9]).unwrap();
+            let mut r = Reader(&out);
+            let found = (r.number(4), r.number(4));
+            if op == evaluated {
+                assert_eq!(found.0, OUT_OF_BOUNDS, "{value}");
+            } else {
+                assert_eq!(found, (0, otherwise), "{value}");
+            }
+        }
+    }
+}
+
 #[test]
 fn push_and_pop_move_validity_and_bytes() {
     let labels = [label(1, 0), label(2, 1), 9];
