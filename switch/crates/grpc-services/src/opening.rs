@@ -12,7 +12,8 @@ use tokio::time::{Sleep, sleep};
 
 /// The bytes with which every client of HTTP/2 begins (RFC 9113, section 3.4). Over TLS they may have
 /// come together with the end of the handshake. Then the client still acknowledges the server's
-/// SETTINGS, which takes more bytes than these once it is encrypted.
+/// SETTINGS, which takes more bytes than these once it is encrypted. What is counted there is encrypted,
+/// so a client that has got through TLS keeps its place with so many bytes of anything.
 const PREFACE: usize = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".len();
 
 /// Whether a connection's client has begun HTTP/2, or how long it may still take.

@@ -181,8 +181,11 @@ impl ClientLink {
 
 impl State {
     /// Takes room for a message, with which so many bytes may wait. Returns false if there is none.
+    /// Where nothing waits there is room for any: a device's list of digests may be longer in memory
+    /// than all that may wait, and would never come otherwise.
     fn take(&self, size: usize, most: usize) -> bool {
-        if self.bytes.fetch_add(size, Ordering::Relaxed) + size <= most {
+        let waiting = self.bytes.fetch_add(size, Ordering::Relaxed);
+        if waiting == 0 || waiting + size <= most {
             let charge = self.charge.as_ref();
             if charge.is_none_or(|charge| lock(charge).add(size).is_ok()) {
                 return true;
@@ -329,7 +332,33 @@ mod tests {
             }) < 300
         );
         let (link, _outgoing) = channel(&limits, None);
+        assert!(link.event(packet(10)));
         assert!(!link.event(digests));
+    }
+
+    #[test]
+    fn the_longest_list_of_digests_comes_where_nothing_waits() {
+        let digest = p4::P4Data {
+            data: Some(p4::p4_data::Data::Struct(p4::P4StructLike {
+                members: vec![
+                    p4::P4Data {
+                        data: Some(p4::p4_data::Data::Bitstring(vec![1; 4])),
+                    };
+                    16
+                ],
+            })),
+        };
+        // As many as a device puts into a list.
+        let list = Update::Digest(p4::DigestList {
+            data: vec![digest; 256 * 1024 / (40 + 16 * 16)],
+            ..Default::default()
+        });
+        let (link, mut outgoing) = channel(&Limits::default(), None);
+        assert!(link.event(list.clone()));
+        assert!(!link.event(list.clone()), "two are too much");
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(Pin::new(&mut outgoing).poll_next(&mut context).is_ready());
+        assert!(link.event(list), "the client has read the first");
     }
 
     #[tokio::test]
