@@ -21,7 +21,7 @@ from docsis_experiments.reproduction import alone, earlier, merging
 from docsis_experiments.reproduction.catalogue.loader import registered_rules
 from docsis_experiments.reproduction.catalogue.rule import Amendment
 from docsis_experiments.reproduction.figure import place
-from docsis_experiments.reproduction.page import html
+from docsis_experiments.reproduction.page import html, values
 from docsis_experiments.reproduction.row import Level, Row
 from docsis_experiments.reproduction.writing import publish
 from docsis_experiments.runs.sources import StageName
@@ -207,6 +207,55 @@ def test_a_stopped_sitting_in_mininet_costs_no_complete_one(rows: dict[str, Row]
     assert found["rows"][0]["readings"] == page["rows"][0]["readings"]
 
 
+@pytest.mark.parametrize("works", [6, 0])
+@pytest.mark.parametrize("level", [Level.STUDY, Level.FULL])
+def test_a_row_that_a_defect_fails_costs_no_outcome(
+    rows: dict[str, Row], works: int, level: Level
+) -> None:
+    """All of its works are there, or none can be told: nothing is missing, and nothing judged."""
+    broken = entry(rows, "000-A1", level, problem="its parts cannot be made (KeyError: 'x')")
+    assert broken["readings"][0]["standing"] == "none"
+    broken["readings"][0] |= {"works": works, "there": works}
+    before = content([entry(rows, "000-A1", level, GOOD)], level)
+    assert together(before, sitting([broken], level))["rows"] == [
+        before["rows"][0] | {"history": []}
+    ]
+
+
+def test_what_decides_is_the_same_everywhere(rows: dict[str, Row]) -> None:
+    """A page that begins with Mininet, and a sitting in virtual time that was stopped."""
+    real = content([entry(rows, "000-A1", Level.FULL, GOOD, stage="mininet")], stage="mininet")
+    stopped = together(real, sitting([entry(rows, "000-A1", seconds=(), problem="stopped")]))
+    [row] = stopped["rows"]
+    assert (row["state"], row["made"]) == ("reproduced", MADE.as_data())
+    decides = values.first(row)
+    assert decides is not None
+    assert decides["stage"] == "mininet"
+    # The first outcome in virtual time is none that has changed.
+    whole = together(stopped, sitting([entry(rows, "000-A1", seconds=BAD)]))
+    assert whole["rows"][0]["state"] == "contradicted"
+    assert whole["since"]["changes"] == []
+
+
+def test_readings_of_an_earlier_rule_are_marked(rows: dict[str, Row]) -> None:
+    page = content([second_reading(entry(rows, "000-A1", Level.FULL, GOOD))], Level.FULL)
+    rule = catalogue()["000-A1"].model_copy(update={"seeds": 6})
+    new = entry(rows, "000-A1", Level.FULL, GOOD)
+    old = new["hash"]
+    new["hash"] = new["readings"][0]["hash"] = rule.hash
+    later = sitting([new], Level.FULL)
+    found = merging.together(page, later, "x", {**catalogue(), "000-A1": rule})
+    assert [one["hash"] for one in found["rows"][0]["readings"]] == [rule.hash, old]
+    assert html.text(found).count(f"by the earlier rule <code>{old}</code>") == 2
+
+
+def test_a_row_that_is_given_up_has_no_readings(rows: dict[str, Row]) -> None:
+    given_up = entry(rows, "000-X1")
+    before = content([entry(rows, "000-A1")])
+    [row] = together(before, sitting([given_up | {"id": "000-A1"}]))["rows"]
+    assert (row["state"], row["readings"]) == ("not reproducible", [])
+
+
 def test_a_figure_is_of_the_rows_that_stand(rows: dict[str, Row]) -> None:
     """Whole or not at all, and never of a sitting whose rows do not stand."""
 
@@ -234,8 +283,17 @@ def test_a_figure_is_of_the_rows_that_stand(rows: dict[str, Row]) -> None:
     assert "Drawn at study with commit 0123456789 on 23 November 2026, 12:00; of these" in (
         html.text(changed)
     )
-    part = together(content([]) | {"figures": []}, of(("000-A1",), "part"))
+    part = of(("000-A1",), "part")
+    part["figures"][0]["lacks"] = ["000-A2"]
     assert "<strong>Without 000-A2.</strong>" in html.text(part)
+    # Where a figure came from version 1, nobody knows what it was drawn of.
+    both["figures"][0] |= {"level": None, "made": None}
+    assert together(both, of(("000-A1",), "part"))["figures"][0]["title"] == "part"
+    # And a row that a figure does not have any more is not missed.
+    both = of(("000-A1", "000-A2"), "both", later=False)
+    alone = of(("000-A1",), "alone")
+    alone["figures"][0]["rows"] = ["000-A1"]
+    assert together(both, alone)["figures"][0]["title"] == "alone"
 
 
 def test_what_is_published_and_damaged_is_left_as_it_is(
@@ -288,7 +346,7 @@ def test_results_of_version_1_are_read(rows: dict[str, Row], tmp_path: Path) -> 
             for name in ("hash", "extension", "made"):
                 del reading[name]
     for one in old["figures"]:
-        for name in ("drawn_of", "level", "made"):
+        for name in ("drawn_of", "lacks", "level", "made"):
             del one[name]
     path = tmp_path / "results.json"
     path.write_text(json.dumps(old))
@@ -324,4 +382,5 @@ def test_the_published_page_knows_the_catalogue_of_today() -> None:
         get_args(StageName)
     )
     for one in published["figures"]:
-        assert set(one["drawn_of"]) <= set(one["rows"]) <= ids, one["id"]
+        assert set(one["drawn_of"]) | set(one["rows"]) <= ids, one["id"]
+        assert set(one["lacks"]) == set(one["rows"]) - set(one["drawn_of"]) or not one["lacks"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,11 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
+def much_later() -> int:
+    """A time at which every file of a test was written long ago."""
+    return time.time_ns() + 10**12
+
+
 def unreadable(path: Path) -> bytes:
     raise AssertionError(f"{path} is read again")
 
@@ -30,7 +36,7 @@ def unreadable(path: Path) -> bytes:
 def test_a_file_that_is_the_same_is_not_read_again(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hashes, named = FileHashes(), [("built", file)]
+    hashes, named = FileHashes(much_later), [("built", file)]
     first = hashes.of(named)
     assert first == hash_of(named)
     monkeypatch.setattr(Path, "read_bytes", unreadable)
@@ -53,8 +59,7 @@ def test_a_file_that_was_just_written_is_read_again(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may be written once more within one step of the file system's clock."""
-    hashes, named = FileHashes(), [("built", file)]
-    file.write_text("one")
+    hashes, named = FileHashes(lambda: file.stat().st_ctime_ns), [("built", file)]
     hashes.of(named)
     monkeypatch.setattr(Path, "read_bytes", unreadable)
     with pytest.raises(AssertionError, match="is read again"):

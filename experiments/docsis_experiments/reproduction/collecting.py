@@ -70,7 +70,7 @@ def add_kept_readings(
     rows: Mapping[str, Row],
     registered: Mapping[str, Registered],
     shelf: Shelf,
-) -> None:
+) -> list[str]:
     """Plans those other readings of verdicts that cost nothing: all that they need is there.
 
     "Two readings: both are run" (catalogue, section 1). Where fewer are asked for, those are judged
@@ -82,9 +82,13 @@ def add_kept_readings(
         rows: The rows that can be measured.
         registered: The catalogue.
         shelf: Where what was made is kept.
+
+    Returns:
+        What was put aside, in words.
     """
+    told: list[str] = []
     if request.stage != "virtual" or request.chosen_level is not Level.FULL:
-        return
+        return told
     planned = {(one.row.id, one.asked.reading) for one in found.rows}
     for name in dict.fromkeys(one.row.id for one in found.rows):
         for reading in asking.readings(rows[name], Level.FULL, None):
@@ -93,11 +97,16 @@ def add_kept_readings(
             asked = asking.asked(rows[name], registered[name], Level.FULL, reading)
             alone = Plan()
             alone.add(rows[name], asked)
-            there = all(
-                shelf.there(key) and shelf.look(work, key)[0] for key, work in alone.works.items()
-            )
-            if there and not alone.rows[0].problem:
+            if alone.rows[0].problem or not all(shelf.there(key) for key in alone.works):
+                continue
+            # What the other readings need has been looked at.
+            looked = [
+                shelf.look(work, key) for key, work in alone.works.items() if key not in found.works
+            ]
+            told += [words for _, words in looked if words]
+            if all(there for there, _ in looked):
                 found.add(rows[name], asked)
+    return told
 
 
 def missing(found: Plan, shelf: Shelf, show: Callable[[int], None] = lambda count: None) -> Missing:

@@ -136,7 +136,8 @@ def _reading(
         "works": evaluated.works,
         "there": evaluated.there,
         "verdict": None if found is None or found.verdict is None else found.verdict.value,
-        "standing": (Standing.NONE if found is None else found.standing).value,
+        # What could not be evaluated is worth nothing, whatever there would be to judge.
+        "standing": (Standing.NONE if found is None or evaluated.problem else found.standing).value,
         "definitions": None if found is None else found.definitions,
         "why": evaluated.problem or ("" if found is None else found.why),
         "notes": list(evaluated.notes),

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ import jsonschema
 from docsis_experiments.reports import document as documents
 from docsis_experiments.reproduction.catalogue.rule import FIRST
 from docsis_experiments.reproduction.document import EXPERIMENT, RAN, VERSION
-from docsis_experiments.reproduction.judge.verdict import Extension, Standing
+from docsis_experiments.reproduction.judge.verdict import Extension, Standing, Verdict
 from docsis_experiments.runs.sources import StageName
 from docsis_testbed.errors import TestbedError
 
@@ -25,7 +25,7 @@ _MOST_PART_CHANGES: Final = 5
 _BEFORE_READINGS_OF_THEIR_OWN: Final = 1
 """The version whose rows alone say when, by which rule and how far extended they were judged."""
 
-_STAGES: Final[tuple[StageName, ...]] = ("virtual", "mininet")
+STAGES: Final[tuple[StageName, ...]] = ("virtual", "mininet")
 """The stages, that which decides first."""
 
 Data = dict[str, Any]
@@ -59,8 +59,8 @@ def read(path: Path) -> Data:
         raise TestbedError(f"{path}: is no results.json of docsis-p4 reproduce")
     if found.get("version") != VERSION:
         raise TestbedError(
-            f"{path}: is of version {found.get('version')}, and this program reads version "
-            f"{VERSION}"
+            f"{path}: is of version {str(found.get('version'))[:20]}, and this program reads "
+            f"version {VERSION}"
         )
     validate(found, str(path))
     return found
@@ -91,21 +91,21 @@ def _upgraded(content: Data) -> Data:
             "version": VERSION,
             "rows": [_upgraded_row(row) for row in content["rows"]],
             "figures": [
-                {**figure, "drawn_of": figure["rows"], "level": None, "made": None}
+                {**figure, "drawn_of": figure["rows"], "lacks": [], "level": None, "made": None}
                 for figure in content["figures"]
             ],
         }
     except KeyError as error:
         raise ValueError(f"{error} is not there") from None
-    except TypeError:
+    except (TypeError, ValueError):
         raise ValueError("it has not the shape of version 1") from None
 
 
 def _upgraded_row(row: Data) -> Data:
-    decides = _stage(row)
+    found = deciding(row["readings"])
 
     def upgraded(reading: Data) -> Data:
-        decisive = reading["stage"] == decides
+        decisive = found is not None and reading["stage"] == found["stage"]
         first = decisive and reading["reading"] == FIRST
         return {
             **reading,
@@ -117,6 +117,24 @@ def _upgraded_row(row: Data) -> Data:
 
     readings = [upgraded(reading) for reading in row["readings"]]
     return {**row, "current_hash": row["hash"], "readings": readings}
+
+
+def is_whole(reading: Mapping[str, Any]) -> bool:
+    """Whether all that a reading needs was there, and could be judged."""
+    return bool(
+        reading["there"] == reading["works"]
+        and reading["standing"] != Standing.NONE.value
+        and any(part["verdict"] != Verdict.NOT_RUN.value for part in reading["parts"])
+    )
+
+
+def deciding(readings: Iterable[Data]) -> Data | None:
+    """The reading that decides a row, None of a row that has no first one.
+
+    It is a first reading: one that is whole rather than another, and else in virtual time.
+    """
+    first = [one for one in readings if one["reading"] == FIRST]
+    return min(first, key=lambda one: (not is_whole(one), STAGES.index(one["stage"])), default=None)
 
 
 def since(before: Mapping[str, Any], rows: list[Data], name: str) -> Data:
@@ -145,10 +163,11 @@ def _changes(before: Data, after: Data) -> Iterator[Data]:
         return  # nothing was judged
     old, new = _state(before), _state(after)
     # What Mininet has is no change of what virtual time had.
-    same_stage = len({_stage(before), _stage(after)} - {None}) < 2
+    decide = [deciding(row["readings"]) for row in (before, after)]
+    same_stage = len({one["stage"] for one in decide if one is not None}) < 2
     if old != new and same_stage:
         yield _change(name, "the outcome", old, new)
-    for stage in _STAGES:
+    for stage in STAGES:
         yield from _changed_parts(name, _verdicts(before, stage), _verdicts(after, stage))
 
 
@@ -169,18 +188,12 @@ def _state(row: Data) -> str:
     return f"{row['state']}, provisional" if provisional else str(row["state"])
 
 
-def _stage(row: Data) -> StageName | None:
-    """The stage of what decides a row; None of one that has no reading."""
-    found = [one["stage"] for one in row["readings"] if one["reading"] == FIRST]
-    return next((stage for stage in _STAGES if stage in found), None)
-
-
 def _verdicts(row: Data, stage: StageName) -> dict[str, str]:
     where = "" if stage == "virtual" else ", in Mininet"
     return {
         f"{part['name']}{where}": part["verdict"]
         for reading in row["readings"]
-        if reading["reading"] == FIRST and reading["stage"] == stage
+        if reading["reading"] == FIRST and reading["stage"] == stage and is_whole(reading)
         for part in reading["parts"]
         if part["verdict"] is not None
     }

@@ -120,6 +120,7 @@ class Figure:
         panels: Below each other.
         caption: How to read it, and what differs from the paper's.
         rows: Ids of the rows that it is of.
+        one_of: Ids of the rows of which one is enough to draw it, where not all of them add to it.
     """
 
     id: str
@@ -127,6 +128,7 @@ class Figure:
     panels: tuple[Panel, ...]
     caption: str
     rows: tuple[str, ...]
+    one_of: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ def as_data(figure: Figure) -> dict[str, Any]:
         ValueError: A line has more points than a page can show.
     """
     found = asdict(figure)
+    del found["one_of"]
     for panel in found["panels"]:
         for line in panel["lines"]:
             if len(line["x"]) > MOST_POINTS:

@@ -118,7 +118,9 @@ def run(
     account = Account()
     missing = _missing(plan, bench.shelf, console)
     _make(request, plan, missing, player, jobs, console, bench, account)
-    collecting.add_kept_readings(plan, request, bench.rows, bench.registered, bench.shelf)
+    kept = collecting.add_kept_readings(plan, request, bench.rows, bench.registered, bench.shelf)
+    for words in kept:
+        _tell(console, words)
     sitting = Sitting(request, names, plan, account, made)
     done = outcomes.judged(sitting, bench.rows, bench.registered, bench.shelf)
     _extend(request, done, player, jobs, console, bench, made, account)

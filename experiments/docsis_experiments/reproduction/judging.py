@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from docsis_experiments.reproduction.catalogue.rule import FIRST, Kind, Rule
@@ -88,11 +88,20 @@ class Drawn:
 
     Attributes:
         figure: As it is drawn.
-        of: Ids of those of its rows that it is drawn of; the others had not run.
+        of: Ids of the rows that it is drawn of.
+        lacks: Ids of the rows that would add to it, and had not run.
     """
 
     figure: Figure
     of: tuple[str, ...]
+    lacks: tuple[str, ...] = ()
+
+
+def _drawn(figure: Figure, made: Container[str]) -> Drawn:
+    if figure.one_of:
+        return Drawn(figure, next((name,) for name in figure.one_of if name in made))
+    there = tuple(name for name in figure.rows if name in made)
+    return Drawn(figure, there, tuple(name for name in figure.rows if name not in there))
 
 
 def drawn(
@@ -126,10 +135,7 @@ def drawn(
         if not made:
             continue
         try:
-            found += [
-                Drawn(figure, tuple(name for name in figure.rows if name in made))
-                for figure in draw(made)
-            ]
+            found += [_drawn(figure, made) for figure in draw(made)]
         except Exception as error:  # a defect costs its figure; others are drawn
             words = " ".join(f"{type(error).__name__}: {error}".split())[:300]
             told.append(f"The figures of {', '.join(made)} cannot be drawn: {words}.")

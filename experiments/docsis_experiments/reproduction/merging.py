@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from docsis_experiments.reproduction.catalogue.rule import FIRST, Rule
+from docsis_experiments.reproduction.catalogue.rule import Rule
 from docsis_experiments.reproduction.document import amendments, counts
-from docsis_experiments.reproduction.earlier import since
+from docsis_experiments.reproduction.earlier import deciding, is_whole, since
 from docsis_experiments.reproduction.figure import place
-from docsis_experiments.reproduction.judge.verdict import Extension, Standing
+from docsis_experiments.reproduction.judge.verdict import Extension, Standing, Verdict
 
 Data = dict[str, Any]
 """results.json, or a part of it."""
@@ -31,11 +31,6 @@ class _Read:
     reading: Data
     row: Data
     new: bool
-
-    @property
-    def whole(self) -> bool:
-        """Whether all that it needs was there, so that it could be judged."""
-        return bool(self.reading["there"] == self.reading["works"] and self.reading["parts"])
 
 
 def together(
@@ -81,6 +76,10 @@ def together(
 
 def _row(before: Data, after: Data, registered: Mapping[str, Rule]) -> tuple[Data, bool]:
     """A row of two sittings, and whether the new one's outcome is the row's."""
+    history = _both(before["history"], after["history"])
+    if after["state"] == Verdict.NOT_REPRODUCIBLE.value:
+        # What the catalogue has given up has no readings any more.
+        return {**after, "history": history}, True
     rule = registered.get(after["id"])
     found: dict[tuple[bool, int], _Read] = {}
     for row in (before, after):
@@ -89,19 +88,17 @@ def _row(before: Data, after: Data, registered: Mapping[str, Rule]) -> tuple[Dat
             one = _Read(reading, row, row is after)
             if where not in found or _takes_its_place(one, found[where], rule):
                 found[where] = one
-    decides = _deciding(found)
-    # Neither has run: the newer one tells why.
-    stands = after if decides is None else decides.row
-    return {
-        **stands,
-        "readings": [one.reading for _, one in sorted(found.items())],
-        "history": _both(before["history"], after["history"]),
-    }, decides is not None and decides.new
+    readings = [one.reading for _, one in sorted(found.items(), key=lambda entry: entry[0])]
+    decides = deciding(readings)
+    stands = next((one for one in found.values() if one.reading is decides), None)
+    # Where neither has run the newer one tells why.
+    row = after if stands is None else stands.row
+    return {**row, "readings": readings, "history": history}, stands is not None and stands.new
 
 
 def _takes_its_place(new: _Read, old: _Read, rule: Rule | None) -> bool:
-    if not new.whole:
-        return not old.whole
+    if not is_whole(new.reading):
+        return not is_whole(old.reading)
     if new.reading["hash"] != old.reading["hash"]:
         # Today's rule stands, whichever was judged later.
         return rule is None or old.reading["hash"] != rule.hash
@@ -110,13 +107,6 @@ def _takes_its_place(new: _Read, old: _Read, rule: Rule | None) -> bool:
     # What was extended is not undecided again because an extension is not made, or not allowed.
     waits = new.reading["extension"] in (Extension.DUE.value, Extension.REFUSED.value)
     return not (waits and old.reading["extension"] == Extension.DONE.value)
-
-
-def _deciding(found: Mapping[tuple[bool, int], _Read]) -> _Read | None:
-    """The first reading: in virtual time, or else in Mininet; one that is whole, or else any."""
-    first = [found[where] for where in ((False, FIRST), (True, FIRST)) if where in found]
-    whole = [one for one in first if one.whole]
-    return next(iter([*whole, *first]), None)
 
 
 def _as_registered(row: Data, registered: Mapping[str, Rule]) -> Data:
@@ -145,6 +135,8 @@ def _figures(before: Iterable[Data], after: Iterable[Data], new: set[str]) -> li
     for figure in after:
         of = set(figure["drawn_of"])
         known = found.get(figure["id"])
-        if of <= new and (known is None or of >= set(known["drawn_of"])):
+        # Rows that the figure does not have any more are not missed.
+        wanted = set() if known is None else set(known["drawn_of"]) & set(figure["rows"])
+        if of <= new and (known is None or known["made"] is None or of >= wanted):
             found[figure["id"]] = figure
     return [found[name] for name in sorted(found, key=place)]

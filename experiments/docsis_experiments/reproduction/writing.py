@@ -113,6 +113,7 @@ def contents(
             {
                 **as_data(one.figure),
                 "drawn_of": list(one.of),
+                "lacks": list(one.lacks),
                 "level": request.chosen_level.value,
                 "made": made,
             }

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
@@ -58,8 +58,13 @@ class FileHashes:
     The switch's binary has 20 MB, which take 40 ms; to look at it takes some microseconds.
     """
 
-    def __init__(self) -> None:
-        """Has read nothing yet."""
+    def __init__(self, clock: Callable[[], int] = time.time_ns) -> None:
+        """Has read nothing yet.
+
+        Args:
+            clock: The time in ns since 1970, as file systems have it.
+        """
+        self._clock = clock
         self._known: dict[tuple[tuple[str, Path], ...], tuple[list[Signature], str]] = {}
 
     def of(self, files: Iterable[tuple[str, Path]]) -> str:
@@ -72,14 +77,14 @@ class FileHashes:
             TestbedError: A file cannot be read.
         """
         asked = tuple(files)
-        settled_before = time.time_ns() - _SETTLED_NS
+        settled_before = self._clock() - _SETTLED_NS
         now = [signature(path) for _, path in asked]
         signatures, found = self._known.get(asked, (None, ""))
         if signatures == now:
             return found
         found = hash_of(asked)
         # One that was written a moment ago may be so again, with the same times: it is not kept.
-        if all(written < settled_before for *_, written, _ in now):
+        if all(max(written, changed) < settled_before for *_, written, changed in now):
             self._known[asked] = now, found
         return found
 

@@ -92,4 +92,10 @@ def figure(name: str = "000-1") -> Figure:
 def drawn(figure: Figure, level: Level = Level.STUDY, made: Data | None = None) -> Data:
     """A figure that is drawn of all of its rows."""
     made = MADE.as_data() if made is None else made
-    return {**as_data(figure), "drawn_of": list(figure.rows), "level": level.value, "made": made}
+    return {
+        **as_data(figure),
+        "drawn_of": list(figure.rows),
+        "lacks": [],
+        "level": level.value,
+        "made": made,
+    }

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from docsis_experiments.reproduction.earlier import deciding
 from docsis_experiments.reproduction.explanations.loader import Explanation, load_explanations
 from docsis_experiments.reproduction.page.drawing import picture
 from docsis_experiments.reproduction.row import Level
@@ -162,8 +163,7 @@ def same_made(one: Data, other: Data) -> bool:
 
 def drawn(figure: Data, rows: Sequence[Data]) -> str:
     """What a figure is drawn of, where that does not go without saying: a sentence, or ""."""
-    absent = [name for name in figure["rows"] if name not in figure["drawn_of"]]
-    words = [f"Without {', '.join(absent)}"] if absent else []
+    words = [f"Without {', '.join(figure['lacks'])}"] if figure["lacks"] else []
     made = figure["made"]
     decisive = [first(row) for row in rows if row["id"] in figure["drawn_of"]]
     if made is not None and any(one is not None and one["made"] != made for one in decisive):
@@ -226,9 +226,7 @@ def absent(rows: Iterable[Data]) -> list[tuple[str, list[str]]]:
 
 def first(row: Data) -> Data | None:
     """The reading that decides; None of a row that has not run."""
-    found = [one for one in row["readings"] if one["reading"] == 1]
-    virtual = [one for one in found if one["stage"] == "virtual"]
-    return next(iter([*virtual, *found]), None)
+    return deciding(row["readings"])
 
 
 def beside(row: Data) -> list[Data]:

@@ -99,9 +99,13 @@ def _lower(asked: Asked, results: Results) -> Mapping[str, Measured]:
     return found
 
 
+_ONE_OF: Final = ("003-F3", "003-F3b", "003-F5")
+"""The runs of these rows are the same: figures are drawn of the first that is there."""
+
+
 def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
     """Figures 3, 5 and 6."""
-    row = next((made[name] for name in ("003-F3", "003-F3b", "003-F5") if name in made), None)
+    row = next((made[name] for name in _ONE_OF if name in made), None)
     if row is None:
         return
     tests: dict[Modems, Tests] = {
@@ -128,6 +132,7 @@ def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
         "distances and buffers it does not tell. Without AQM the buffer is 250 ms at the rate, or "
         "625 KB for all tiers.",
         rows,
+        _ONE_OF,
     )
     yield Figure(
         "003-5",
@@ -145,6 +150,7 @@ def figures(made: Mapping[str, Made]) -> Iterable[Figure]:
         "captions swap the models' names, and the text decides. Published are the shares from 15 "
         "to 30 ms.",
         rows,
+        _ONE_OF,
     )
 
 
