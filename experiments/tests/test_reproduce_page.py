@@ -36,7 +36,6 @@ from docsis_experiments.reproduction.page.drawing import picture
 from docsis_experiments.reproduction.request import Request
 from docsis_experiments.reproduction.row import Level, Row, Seeds
 from docsis_experiments.reproduction.shelf import Shelf
-from docsis_experiments.reproduction.writing import publish
 from docsis_experiments.runs.store import Store
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import ROOT
@@ -183,16 +182,6 @@ def test_an_earlier_file_that_cannot_be_used(tmp_path: Path, text: str, words: s
     path.write_text(text)
     with pytest.raises(TestbedError, match=re.escape(words)):
         earlier.read(path)
-
-
-def test_what_is_published_and_damaged_is_left_as_it_is(
-    rows: dict[str, Row], tmp_path: Path
-) -> None:
-    path = tmp_path / "results.json"
-    path.write_text("{")
-    with pytest.raises(TestbedError, match="is damaged"):
-        publish(content([entry(rows, "000-A1")]), tmp_path)
-    assert path.read_text() == "{"
 
 
 def test_every_outcome_is_kept_once(
