@@ -103,14 +103,16 @@ fn words(width: u16) -> usize {
 /// become as many rows as the product of their prefixes.
 const MOST_ROWS: usize = 4096;
 
-/// How many rows a member takes.
+/// How many rows a member takes: only ranges take more than one.
 ///
 /// # Errors
-/// It does not fit the fields.
+/// A range of it does not fit its field.
 fn rows_of(schema: &ValueSetSchema, member: &[Match]) -> Result<usize, ControlError> {
     let mut rows = 1usize;
-    for choices in all_choices(schema, member)? {
-        rows = rows.saturating_mul(choices?.len());
+    for (field, given) in schema.fields.iter().zip(member) {
+        if matches!(given, Match::Range { .. }) {
+            rows = rows.saturating_mul(checked(schema, field, given)?.len());
+        }
     }
     Ok(rows)
 }
@@ -122,10 +124,17 @@ fn add_rows(
     member: &[Match],
     rows: &mut Vec<(u64, u64)>,
 ) -> Result<(), ControlError> {
+    if member.len() != schema.fields.len() {
+        let (fields, given) = (schema.fields.len(), member.len());
+        return Err(invalid(
+            schema,
+            format!("it has {fields} fields, not {given}"),
+        ));
+    }
     // The product of the choices that each field has.
     let mut product: Vec<Vec<(u64, u64)>> = vec![Vec::new()];
-    for (field, choices) in schema.fields.iter().zip(all_choices(schema, member)?) {
-        let choices = choices?;
+    for (field, given) in schema.fields.iter().zip(member) {
+        let choices = checked(schema, field, given)?;
         product = product
             .iter()
             .flat_map(|row| {
@@ -144,32 +153,26 @@ fn add_rows(
     Ok(())
 }
 
-/// For each field of a member the values under masks of which one must hold.
-fn all_choices<'a>(
-    schema: &'a ValueSetSchema,
-    member: &'a [Match],
-) -> Result<impl Iterator<Item = Result<Choices, ControlError>> + 'a, ControlError> {
-    let invalid = |reason: String| ControlError::InvalidObject {
+/// The values under masks of which one must hold in a field of a member.
+fn checked(
+    schema: &ValueSetSchema,
+    field: &KeySchema,
+    given: &Match,
+) -> Result<Choices, ControlError> {
+    choices(field, given).map_err(|problem| match problem {
+        Problem::Wide => ControlError::ValueTooWide {
+            what: format!("field {} of value set {}", field.name, schema.name),
+            width: field.width,
+        },
+        Problem::Shape(reason) => invalid(schema, format!("field {}: {reason}", field.name)),
+    })
+}
+
+fn invalid(schema: &ValueSetSchema, reason: String) -> ControlError {
+    ControlError::InvalidObject {
         what: format!("a member of value set {}", schema.name),
         reason,
-    };
-    if member.len() != schema.fields.len() {
-        return Err(invalid(format!(
-            "it has {} fields, not {}",
-            schema.fields.len(),
-            member.len()
-        )));
     }
-    let fields = schema.fields.iter().zip(member);
-    Ok(fields.map(move |(field, given)| {
-        choices(field, given).map_err(|problem| match problem {
-            Problem::Wide => ControlError::ValueTooWide {
-                what: format!("field {} of value set {}", field.name, schema.name),
-                width: field.width,
-            },
-            Problem::Shape(reason) => invalid(format!("field {}: {reason}", field.name)),
-        })
-    }))
 }
 
 /// Values and masks.
