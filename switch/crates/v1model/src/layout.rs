@@ -17,6 +17,7 @@ use crate::json::{self, Document};
 use crate::op::{Slot, words};
 use crate::parts::Parts;
 use crate::paths::PacketSlots;
+use crate::places::{first, places};
 use crate::stack::{Shape, Stack, Union};
 use std::collections::{HashMap, HashSet};
 
@@ -128,13 +129,9 @@ impl Layout {
         let fields_by_name = headers.iter().map(by_name_of_field).collect();
         let stacks = shape.stacks(&first_of_stack, &headers)?;
         let unions = shape.unions(&mut headers);
-        // Of a name that several have, the first one's.
-        let of_stacks = stacks.iter().enumerate().rev();
-        let stacks_by_name = of_stacks.map(|(at, s)| (s.name.clone(), at)).collect();
-        let of_unions = unions.iter().enumerate().rev();
-        let unions_by_name = of_unions.map(|(at, u)| (u.name.clone(), at)).collect();
-        let of_stacks = stacks.iter().enumerate();
-        let stacks_by_next = of_stacks.map(|(at, s)| (s.next, at)).collect();
+        let stacks_by_name = places(stacks.iter().map(|stack| stack.name.clone()));
+        let unions_by_name = places(unions.iter().map(|union| union.name.clone()));
+        let stacks_by_next = places(stacks.iter().map(|stack| stack.next));
         let aliases = document
             .field_aliases
             .iter()
@@ -287,17 +284,14 @@ impl Layout {
     }
 }
 
-/// The places of a header's fields; of a name that several have, the first one's.
 fn by_name_of_field(header: &Header) -> HashMap<String, usize> {
-    let fields = header.fields.iter().enumerate().rev();
-    fields.map(|(at, field)| (field.name.clone(), at)).collect()
+    places(header.fields.iter().map(|field| field.name.clone()))
 }
 
 /// The document's header types by name, each with the number of its instances.
 fn header_types(document: &Document) -> HashMap<&str, (&json::HeaderType, usize)> {
-    // Of a name that several have, the first one's.
-    let types = document.header_types.iter().rev();
-    let mut types: HashMap<&str, _> = types.map(|t| (t.name.as_str(), (t, 0))).collect();
+    let types = document.header_types.iter();
+    let mut types = first(types.map(|t| (t.name.as_str(), (t, 0))));
     for header in &document.headers {
         if let Some((_, instances)) = types.get_mut(header.header_type.as_str()) {
             *instances += 1;

@@ -32,6 +32,7 @@ mod packets;
 mod parts;
 mod paths;
 mod pipeline;
+mod places;
 mod pre;
 mod program;
 mod random;

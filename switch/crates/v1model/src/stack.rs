@@ -6,6 +6,7 @@ use crate::header::Header;
 use crate::json::{self, Document};
 
 use crate::op::Slot;
+use crate::places::{first, places};
 use std::collections::HashMap;
 
 /// A stack of headers, or of unions of headers.
@@ -104,10 +105,9 @@ impl<'d> Shape<'d> {
                     .map_err(|e| e.at(json::position(&union.source_info)))?,
             });
         }
-        let types = document.header_union_types.iter().rev();
-        let types: HashMap<&str, _> = types.map(|t| (t.name.as_str(), t)).collect();
-        let numbers = document.header_unions.iter().enumerate().rev();
-        let numbers: HashMap<u64, usize> = numbers.map(|(at, u)| (u.id, at)).collect();
+        let types = document.header_union_types.iter();
+        let types = first(types.map(|t| (t.name.as_str(), t)));
+        let numbers = places(document.header_unions.iter().map(|union| union.id));
         let mut stacks = Vec::new();
         for stack in &document.header_stacks {
             stacks.push(StackShape {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where a document has what its statements name. Statements are put in place at each call, so
-//! that lists which are looked through for each would make loading take hours.
+//! Where a document has what its statements name.
 
 use crate::error::LoadError;
 use crate::json::{ActionProfile, Document, FieldList};
+use crate::places::{first, places};
 use std::collections::HashMap;
-use std::hash::Hash;
 
 /// Places in the document's lists, by name or id; of what has the same, the first one's.
 pub(super) struct Names<'d> {
@@ -48,20 +47,6 @@ impl<'d> Names<'d> {
             learn_lists: ids(&document.learn_lists),
         }
     }
-}
-
-/// The places of some things in a list.
-pub(super) fn places<K: Eq + Hash>(list: impl Iterator<Item = K>) -> HashMap<K, usize> {
-    first(list.enumerate().map(|(at, key)| (key, at)))
-}
-
-/// A map in which of equal keys the first one counts.
-pub(super) fn first<K: Eq + Hash, V>(list: impl Iterator<Item = (K, V)>) -> HashMap<K, V> {
-    let mut map = HashMap::new();
-    for (key, value) in list {
-        map.entry(key).or_insert(value);
-    }
-    map
 }
 
 /// The place of a name, as instructions have it.

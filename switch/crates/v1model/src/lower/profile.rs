@@ -2,10 +2,10 @@
 //! Action profiles, and the tables that use them.
 
 use super::Lowering;
-use super::names::places;
 use crate::code::ProfileUse;
 use crate::error::LoadError;
 use crate::json::{self, Document, Table};
+use crate::places::places;
 use crate::schema::{ActionId, ActionProfileId, ActionProfileSchema, TableId};
 
 /// All action profiles, yet without the tables that use them.
@@ -17,8 +17,6 @@ pub(super) fn profiles(document: &Document) -> Vec<ActionProfileSchema> {
             name: profile.name.clone(),
             size: profile.max_size,
             selector: profile.selector.is_some(),
-            // Only P4Info has it.
-            max_group_size: 0,
             actions: Vec::new(),
             tables: Vec::new(),
         })

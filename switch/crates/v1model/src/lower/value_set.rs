@@ -3,13 +3,14 @@
 
 use super::Lowering;
 use super::emit::Label;
-use super::names::{first, index_of};
+use super::names::index_of;
 use super::parser::KeyPart;
 use crate::error::LoadError;
 use crate::json::{Document, Operand, Transition};
 use crate::layout::Layout;
 use crate::op::Op;
 use crate::op::words;
+use crate::places::first;
 use crate::schema::{KeySchema, MatchKind, ValueSetSchema};
 use serde_json::Value;
 

@@ -13,8 +13,6 @@ pub struct ActionProfileSchema {
     pub size: usize,
     /// It selects by a hash, so entries may name groups.
     pub selector: bool,
-    /// Largest sum of the weights of a group; 0 is no limit but the size.
-    pub max_group_size: usize,
     /// The actions that members may have.
     pub actions: Vec<ActionId>,
     /// The tables that use it.
@@ -46,8 +44,8 @@ pub struct GroupMember {
 pub struct Group {
     /// Chosen by the control plane; unique within the selector.
     pub id: u32,
-    /// Largest sum of the weights, fixed when the group is inserted; 0 takes
-    /// [`ActionProfileSchema::max_group_size`].
+    /// Fixed when the group is inserted. P4Info says what it counts, so that only who reads P4Info
+    /// compares the group with it.
     pub max_size: u32,
     /// The members; may be empty.
     pub members: Vec<GroupMember>,

@@ -321,9 +321,7 @@ impl Profile {
         if let Some(twice) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
             return invalid(format!("member {} is listed twice", twice[0]));
         }
-        // Only P4Info tells whether max_size counts members or weights, so whoever reads it compares
-        // the group with it.
-        check_total(schema, &format!("group {}", group.id), total, 0)
+        check_total(schema, &format!("group {}", group.id), total)
     }
 
     fn count_members(&mut self, members: &[GroupMember], more: bool) {
@@ -409,25 +407,14 @@ fn unused(
     })
 }
 
-/// Refuses a group that is too large. Sums of weights stay below 2^32, so that
-/// a hash of 32 bits reaches all.
-fn check_total(
-    schema: &ActionProfileSchema,
-    what: &str,
-    total: u64,
-    max_size: u32,
-) -> Result<(), ControlError> {
-    let most = match (max_size, schema.max_group_size) {
-        (0, 0) => u32::MAX,
-        (0, most) => most as u32,
-        (most, _) => most,
-    };
-    if total <= u64::from(most) {
+/// Refuses a group whose weights come to 2^32 or more: a hash of 32 bits would not reach all.
+fn check_total(schema: &ActionProfileSchema, what: &str, total: u64) -> Result<(), ControlError> {
+    if total <= u64::from(u32::MAX) {
         return Ok(());
     }
     Err(ControlError::Full {
         what: format!("{what} of {}", schema.name),
-        size: most as usize,
+        size: u32::MAX as usize,
     })
 }
 

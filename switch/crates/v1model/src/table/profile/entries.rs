@@ -79,7 +79,7 @@ impl Profile {
             total += u64::from(weighted.weight);
             checked.push(checked_call(schema, actions, &weighted.call)?);
         }
-        check_total(schema, "a one-shot", total, schema.max_group_size as u32)?;
+        check_total(schema, "a one-shot", total)?;
         let members = checked
             .into_iter()
             .zip(calls)
