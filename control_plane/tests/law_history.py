@@ -18,7 +18,7 @@ TICKS = 400
 LONG_QUEUE = 400_000
 COUNTER = 1 << 32
 SINCE = ("msr_bucket",)
-"""What is seen besides, since the hashes were recorded."""
+"""Fields of an observation that are younger than the recorded hashes, which leave them out."""
 
 
 class Queue:

@@ -19,7 +19,8 @@ _CHANGED = "+changes"
 _PROGRAM = (".", ":(exclude)docs/results")
 """The files whose changes count. Published results are not part of the program."""
 _FOLDERS = ("control_plane", "experiments", "mininet", "p4src", "switch")
-"""Where a new file is of the program before git knows it: rows and metrics are found there."""
+"""A new file in one of these folders belongs to the program before git tracks it: rows and metrics
+are found by looking into folders."""
 
 
 @dataclass(frozen=True)
@@ -72,12 +73,12 @@ def _commit() -> str:
         return ""
     known = _git("status", "--porcelain", "--untracked-files=no", "--", *_PROGRAM)
     new = _git("ls-files", "--others", "--exclude-standard", "--", *_FOLDERS)
-    # Where git does not tell, nobody knows that there are no changes.
+    # If git fails there may be changes, so the commit is marked as if there were.
     return found if known == new == "" else f"{found}{_CHANGED}"
 
 
 def _git(*arguments: str) -> str | None:
-    """What git prints; None where it fails."""
+    """Runs git in the clone, and returns its output; None if it fails."""
     try:
         ended = subprocess.run(
             ["git", "-C", str(ROOT), *arguments],

@@ -99,7 +99,7 @@ def add_kept_readings(
             alone.add(rows[name], asked)
             if alone.rows[0].problem or not all(shelf.there(key) for key in alone.works):
                 continue
-            # What the other readings need has been looked at.
+            # Works that the plan has already have been looked at.
             looked = [
                 shelf.look(work, key) for key, work in alone.works.items() if key not in found.works
             ]

@@ -88,7 +88,7 @@ def _registered(rule: Rule) -> dict[str, Any]:
 
 
 def amendments(rule: Rule) -> list[dict[str, Any]]:
-    """What was changed in a rule since it was registered, oldest first."""
+    """A rule's amendments as results.json has them, oldest first."""
     return [
         {"date": one.date.isoformat(), "before": one.before, "was": one.was, "why": one.why}
         for one in rule.amended
@@ -136,7 +136,7 @@ def _reading(
         "works": evaluated.works,
         "there": evaluated.there,
         "verdict": None if found is None or found.verdict is None else found.verdict.value,
-        # What could not be evaluated is worth nothing, whatever there would be to judge.
+        # A reading that could not be evaluated has no standing; its parts have no values.
         "standing": (Standing.NONE if found is None or evaluated.problem else found.standing).value,
         "definitions": None if found is None else found.definitions,
         "why": evaluated.problem or ("" if found is None else found.why),

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,8 +12,9 @@ import jsonschema
 
 from docsis_experiments.reports import document as documents
 from docsis_experiments.reproduction.catalogue.rule import FIRST
+from docsis_experiments.reproduction.deciding import STAGES, Data, deciding, is_whole
 from docsis_experiments.reproduction.document import EXPERIMENT, RAN, VERSION
-from docsis_experiments.reproduction.judge.verdict import Extension, Standing, Verdict
+from docsis_experiments.reproduction.judge.verdict import Extension, Standing
 from docsis_experiments.runs.sources import StageName
 from docsis_testbed.errors import TestbedError
 
@@ -24,12 +25,6 @@ _MOST_PART_CHANGES: Final = 5
 
 _BEFORE_READINGS_OF_THEIR_OWN: Final = 1
 """The version whose rows alone say when, by which rule and how far extended they were judged."""
-
-STAGES: Final[tuple[StageName, ...]] = ("virtual", "mininet")
-"""The stages, that which decides first."""
-
-Data = dict[str, Any]
-"""results.json, or a part of it."""
 
 
 def read(path: Path) -> Data:
@@ -111,30 +106,13 @@ def _upgraded_row(row: Data) -> Data:
             **reading,
             "hash": row["hash"],
             "extension": row["extension"] if first else Extension.NOT_DUE.value,
-            # All of a row's readings on a stage came from one sitting; of the other nobody knows.
+            # All readings of a row on a stage came from one sitting, and the row tells only of the
+            # stage that decides.
             "made": row["made"] if decisive else None,
         }
 
     readings = [upgraded(reading) for reading in row["readings"]]
     return {**row, "current_hash": row["hash"], "readings": readings}
-
-
-def is_whole(reading: Mapping[str, Any]) -> bool:
-    """Whether all that a reading needs was there, and could be judged."""
-    return bool(
-        reading["there"] == reading["works"]
-        and reading["standing"] != Standing.NONE.value
-        and any(part["verdict"] != Verdict.NOT_RUN.value for part in reading["parts"])
-    )
-
-
-def deciding(readings: Iterable[Data]) -> Data | None:
-    """The reading that decides a row, None of a row that has no first one.
-
-    It is a first reading: one that is whole rather than another, and else in virtual time.
-    """
-    first = [one for one in readings if one["reading"] == FIRST]
-    return min(first, key=lambda one: (not is_whole(one), STAGES.index(one["stage"])), default=None)
 
 
 def since(before: Mapping[str, Any], rows: list[Data], name: str) -> Data:
@@ -162,7 +140,7 @@ def _changes(before: Data, after: Data) -> Iterator[Data]:
     if after["state"] == RAN:
         return  # nothing was judged
     old, new = _state(before), _state(after)
-    # What Mininet has is no change of what virtual time had.
+    # An outcome in Mininet is not compared with one in virtual time.
     decide = [deciding(row["readings"]) for row in (before, after)]
     same_stage = len({one["stage"] for one in decide if one is not None}) < 2
     if old != new and same_stage:

@@ -9,13 +9,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from docsis_experiments.reproduction.catalogue.rule import Rule
+from docsis_experiments.reproduction.deciding import STAGES, Data, deciding, is_whole
 from docsis_experiments.reproduction.document import amendments, counts
-from docsis_experiments.reproduction.earlier import deciding, is_whole, since
+from docsis_experiments.reproduction.earlier import since
 from docsis_experiments.reproduction.figure import place
 from docsis_experiments.reproduction.judge.verdict import Extension, Standing, Verdict
-
-Data = dict[str, Any]
-"""results.json, or a part of it."""
 
 _WORTH: Final = {
     Standing.NONE.value: 0,
@@ -78,20 +76,20 @@ def _row(before: Data, after: Data, registered: Mapping[str, Rule]) -> tuple[Dat
     """A row of two sittings, and whether the new one's outcome is the row's."""
     history = _both(before["history"], after["history"])
     if after["state"] == Verdict.NOT_REPRODUCIBLE.value:
-        # What the catalogue has given up has no readings any more.
+        # A row that the catalogue now calls not reproducible has no readings.
         return {**after, "history": history}, True
     rule = registered.get(after["id"])
-    found: dict[tuple[bool, int], _Read] = {}
+    found: dict[tuple[int, int], _Read] = {}
     for row in (before, after):
         for reading in row["readings"]:
-            where = (reading["stage"] == "mininet", reading["reading"])
+            where = (STAGES.index(reading["stage"]), reading["reading"])
             one = _Read(reading, row, row is after)
             if where not in found or _takes_its_place(one, found[where], rule):
                 found[where] = one
     readings = [one.reading for _, one in sorted(found.items(), key=lambda entry: entry[0])]
     decides = deciding(readings)
     stands = next((one for one in found.values() if one.reading is decides), None)
-    # Where neither has run the newer one tells why.
+    # If neither has run, the newer row stands, because it says why.
     row = after if stands is None else stands.row
     return {**row, "readings": readings, "history": history}, stands is not None and stands.new
 
@@ -104,7 +102,7 @@ def _takes_its_place(new: _Read, old: _Read, rule: Rule | None) -> bool:
         return rule is None or old.reading["hash"] != rule.hash
     if _WORTH[new.reading["standing"]] < _WORTH[old.reading["standing"]]:
         return False
-    # What was extended is not undecided again because an extension is not made, or not allowed.
+    # An extended outcome stays if the new one still waits for its extension, or may not have it.
     waits = new.reading["extension"] in (Extension.DUE.value, Extension.REFUSED.value)
     return not (waits and old.reading["extension"] == Extension.DONE.value)
 

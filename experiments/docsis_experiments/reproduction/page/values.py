@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from docsis_experiments.reproduction.earlier import deciding
+from docsis_experiments.reproduction.deciding import deciding
 from docsis_experiments.reproduction.explanations.loader import Explanation, load_explanations
 from docsis_experiments.reproduction.page.drawing import picture
 from docsis_experiments.reproduction.row import Level
@@ -101,7 +101,6 @@ def values(content: Data) -> dict[str, Any]:
         "css": css,
         "outcomes": outcomes,
         "drawn": drawn,
-        "same_made": same_made,
         "core_time": core_time,
     }
 
@@ -154,11 +153,6 @@ def levels(rows: Iterable[Data]) -> dict[str, int]:
     """How many rows have which level, in what decides them."""
     decisive = [found for row in rows if (found := first(row)) is not None]
     return {level: sum(one["level"] == level for one in decisive) for level in Level}
-
-
-def same_made(one: Data, other: Data) -> bool:
-    """Whether two things are of one sitting."""
-    return bool(one["made"] == other["made"])
 
 
 def drawn(figure: Data, rows: Sequence[Data]) -> str:
