@@ -69,6 +69,27 @@ def test_every_reading_has_works_that_can_be_played(row: str) -> None:
                 assert work.unit.loaded.scenario.measured <= 40_000_000_000
 
 
+@pytest.mark.parametrize("row", ["000-F6g", "000-B1"])
+def test_the_mac_of_the_authors_decides_and_the_others_stand_beside_it(row: str) -> None:
+    macs = []
+    for reading in range(1, ROWS[row].readings + 1):
+        of_reading = {
+            tuple(
+                str(channel.profile)
+                for channel in work.unit.loaded.topology.upstream_channels or ()
+            )
+            for work in ROWS[row].works(asked(row, reading))
+            if isinstance(work, Run)
+        }
+        macs.append(of_reading)
+    assert macs == [{("cablelabs-2014",)}, {("docsis-3.1",)}, {()}]
+
+
+def test_only_what_the_rule_plays_without_a_mac_decides_so() -> None:
+    """K1: the MAC of the paper's authors decides, unless a row says N (S43)."""
+    assert {row.id for row in ROWS.values() if row.without_mac} == {"000-S43"}
+
+
 def test_recovery_of_reno_is_its_cycle() -> None:
     found = parts("000-F6g", lambda run, _: 360.0 if run.label == "reno" else 36.0)
     assert found["reno recovery"] == both(360)

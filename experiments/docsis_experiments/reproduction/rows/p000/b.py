@@ -39,7 +39,10 @@ RATE: Final = 20_000_000
 UNRESPONSIVE: Final = ["flood"]
 UPLOADS: Final = ["uploads"]
 
-_ONE_RATE: Final = replace(TENTH, sustained=RATE, peak=RATE, burst=1522)
+_ONE_RATE: Final = replace(TENTH, sustained=RATE, peak=RATE)
+"""The peak rate's bucket is never deeper than a frame, whatever the other has."""
+
+READINGS_OF_B1: Final = ("own-mac", "no-mac")
 
 RATES_KBPS: Final = (30, 45, 65, 95, 140, 200, 320, 500)
 """Rates of the uploads' service; between two, the loss is taken for linear in the rate's
@@ -51,13 +54,14 @@ TEN_PERCENT: Final = 10.0
 
 OVERLOAD: Final = 1.1
 READINGS: Final = ("two-uploads", "cubic", "plain-pie", "full-docsis-pie")
+"""Of row B2."""
 
 
-def _unresponsive() -> list[alone.Case]:
+def _unresponsive(reading: Reading) -> list[alone.Case]:
     docsis_pie = alone.Case(
         "docsis-pie",
         managed(Manager.DP, 0),
-        home(Mac.NONE, _ONE_RATE, populated=False),
+        home(reading.mac, _ONE_RATE, populated=False),
         [
             {
                 # Frames of MEAN_PKTSIZE, for which p is drop_prob itself.
@@ -83,7 +87,7 @@ def _unresponsive() -> list[alone.Case]:
 
 
 def _works_of_datagrams(asked: Asked) -> Iterable[Run]:
-    return alone.works(asked, _unresponsive())
+    return alone.works(asked, _unresponsive(chosen(READINGS_OF_B1, asked)))
 
 
 def _oscillation(asked: Asked, results: Results) -> Mapping[str, Measured]:
@@ -159,10 +163,6 @@ def rate_at(percent: float, rates: Sequence[float], losses: Sequence[float]) -> 
 
 
 ROWS: Final = (
-    # Its bucket has one frame, so that there is one rate; a request may ask for no more than that,
-    # and with one in each MAP's time the channel would be what is short.
-    Row(
-        "000-B1", lambda asked: alone.works(asked, _unresponsive()), _oscillation, without_mac=True
-    ),
+    Row("000-B1", _works_of_datagrams, _oscillation, readings=len(READINGS_OF_B1) + 1),
     Row("000-B2", _works_of_tcp, _threshold, readings=len(READINGS) + 1),
 )

@@ -29,9 +29,9 @@ from docsis_experiments.reproduction.settings.p000_network import (
     NEAR,
     SERVICE_2018,
     UPLOADER,
-    Mac,
     home,
 )
+from docsis_experiments.reproduction.settings.p000_readings import Reading, chosen
 from docsis_experiments.reproduction.settings.p000_told import ratio
 from docsis_experiments.reproduction.settings.p000_units import quantity
 
@@ -43,17 +43,19 @@ UNDER_WAY: Final = 3600
 """Frames at which the drop is forced."""
 
 _SEGMENT_WITH_HEADERS: Final = 1500
-_STEADY: Final = replace(SERVICE_2018, sustained=RATE, peak=RATE, burst=FRAME + 4)
-"""One rate: tokens are not what this is about."""
+_STEADY: Final = replace(SERVICE_2018, sustained=RATE, peak=RATE)
+"""One rate: the peak rate's bucket is never deeper than a frame, whatever the other has."""
+
+READINGS: Final = ("own-mac", "no-mac")
 
 
-def _case(congestion: Congestion, ramp_up: float, measured: float) -> alone.Case:
+def _case(reading: Reading, congestion: Congestion, ramp_up: float, measured: float) -> alone.Case:
     return alone.Case(
         congestion.value,
         from_mapping(
             {"algorithm": "drop-tail", "buffer": f"{UNDER_WAY * FRAME - PRODUCT_BYTES} B"}
         ),
-        home(Mac.NONE, _STEADY, transfers_ms=(ROUND_TRIP_MS,), populated=False),
+        home(reading.mac, _STEADY, transfers_ms=(ROUND_TRIP_MS,), populated=False),
         [
             {"name": "upload", "kind": "transfer", "hosts": [UPLOADER], "servers": [NEAR]},
             *games(1),
@@ -67,18 +69,22 @@ def _case(congestion: Congestion, ramp_up: float, measured: float) -> alone.Case
 
 
 @functools.cache
-def _cases() -> tuple[alone.Case, alone.Case]:
+def _cases(reading: Reading) -> tuple[alone.Case, alone.Case]:
     """Reno's and CUBIC's. A cycle of Reno is six minutes: 25 have three of its falls."""
-    return _case(Congestion.RENO, 240, 1500), _case(Congestion.CUBIC, 60, 300)
+    return (
+        _case(reading, Congestion.RENO, 240, 1500),
+        _case(reading, Congestion.CUBIC, 60, 300),
+    )
 
 
 def _works(asked: Asked) -> Iterable[Run]:
-    return alone.works(asked, _cases())
+    return alone.works(asked, _cases(chosen(READINGS, asked)))
 
 
 def _parts(asked: Asked, results: Results) -> Mapping[str, Measured]:
     reno, cubic = (
-        alone.values(asked, results, case.label, "latency-cycle", GAMES[:1]) for case in _cases()
+        alone.values(asked, results, case.label, "latency-cycle", GAMES[:1])
+        for case in _cases(chosen(READINGS, asked))
     )
     found: dict[str, Measured] = {
         "bandwidth-delay product": Exact(PRODUCT_BYTES / 1e6),
@@ -91,5 +97,4 @@ def _parts(asked: Asked, results: Results) -> Mapping[str, Measured]:
     return found
 
 
-# The 200 ms, and the 360 s that follow of them, are the path's alone.
-ROWS: Final = (Row("000-F6g", _works, _parts, without_mac=True),)
+ROWS: Final = (Row("000-F6g", _works, _parts, readings=len(READINGS) + 1),)
