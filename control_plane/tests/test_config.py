@@ -137,6 +137,12 @@ TIER_ERRORS = {
                                        for i in range(9)), 0, "", "has more than 300,000 values"),
     "too deep": ("name: gold", "name:" + "".join(f"\n{' ' * n}a:" for n in range(1, 61)), 1, "name",
                  "more than 50 levels"),
+    "a tag of a text": ("name: gold", "name: !foo gold", 1, "name", "has a tag, !foo, which"),
+    "a tag of a list": ("name: gold", "name: !foo [1]", 1, "name", "has a tag, !foo, which"),
+    "a tag of a mapping": ("aqm: {", "aqm: !foo {", 7, "upstream.aqm", "has a tag, !foo, which"),
+    "a tag of it all": ("name: gold", "--- !foo\nname: gold", 1, "", "has a tag, !foo, which"),
+    "an item of an ordered mapping": ("name: gold", "name: !!omap [x: !foo 1]", 1, "name.x",
+                                      "has a tag, !foo, which"),
 }  # fmt: skip
 
 
@@ -147,6 +153,35 @@ def test_refuses_a_tier(write: Write, case: str) -> None:
     with pytest.raises(ConfigError) as caught:
         load_topology(file)
     expect_problem(caught.value, file.parent / "tiers" / "gold.yaml", line, key, words)
+
+
+# What `<<` brings into the queue manager's mapping, and the key and the words of the error.
+MERGED_ERRORS = {
+    "wrong value": ("{latency_target: 0 ms}", "latency_target", "1 ms to 255 ms"),
+    "unknown key": ("{latency: 0 ms}", "latency", 'did you mean "latency_target"'),
+    "no text": ('{latency_target: "\\ud800"}', "latency_target", "has half of a character"),
+    "tag": ("{latency_target: !foo 9 ms}", "latency_target", "has a tag, !foo, which"),
+    "tag of a list": ("{latency_target: !foo [9]}", "latency_target", "has a tag, !foo, which"),
+    "nested": ("{latency_target: {a: [0]}}", "latency_target", "not a duration"),
+    "second of two": ("[{enabled: true}, {latency_target: 0 ms}]", "latency_target", "1 ms to"),
+}
+
+
+@pytest.mark.parametrize("case", MERGED_ERRORS)
+def test_refuses_what_is_merged_into_a_tier(write: Write, case: str) -> None:
+    merged, key, words = MERGED_ERRORS[case]
+    file = write(tier=("{enabled: true, latency_target: 10 ms}", f"{{enabled: true, <<: {merged}}}"))
+    with pytest.raises(ConfigError) as caught:
+        load_topology(file)
+    # A merged key has no line of its own: the mapping's is the nearest.
+    place = file.parent / "tiers" / "gold.yaml"
+    expect_problem(caught.value, place, 7, f"upstream.aqm.{key}", words)
+
+
+def test_what_is_merged_is_read(write: Write) -> None:
+    topology = load_topology(write(tier=("aqm: {enabled: true, ", "aqm: {<<: {enabled: true}, ")))
+    assert topology.tier is not None
+    assert topology.tier.upstream.aqm.enabled
 
 
 TOPOLOGY_ERRORS = {

@@ -66,11 +66,9 @@ class Document:
         line = int(self.root.lc.line or 0)
         for part in location:
             if isinstance(node, CommentedMap) and part in node:
-                line = int(node.lc.key(part)[0])
-                node = node[part]
+                line, node = _line_in(node, part, line), node[part]
             elif isinstance(node, CommentedSeq) and isinstance(part, int) and part < len(node):
-                line = int(node.lc.item(part)[0])
-                node = node[part]
+                line, node = _line_in(node, part, line), node[part]
             else:
                 break
         return line + 1
@@ -78,6 +76,15 @@ class Document:
     def problem(self, location: Location, message: str) -> Problem:
         """The problem with what is at a location."""
         return Problem(self.file, self.line(location), ".".join(map(str, location)), message)
+
+
+def _line_in(node: CommentedMap | CommentedSeq, part: int | str, otherwise: int) -> int:
+    """The line of a key or an item from 0; `otherwise` where ruamel does not know it.
+
+    It knows none of the keys that `<<` merged into a mapping.
+    """
+    place = (node.lc.data or {}).get(part)
+    return otherwise if place is None else int(place[0])
 
 
 def plain(node: object) -> object:
@@ -193,6 +200,8 @@ def _fault(document: Document) -> Problem | None:
         if seen > _MOST_NODES:
             words = f"has more than {_MOST_NODES:,} values, those that aliases repeat included"
             return Problem(document.file, 0, "", words)
+        if (tag := _unknown_tag(node)) is not None:
+            return document.problem(place, f"has a tag, {tag}, which means nothing here")
         if isinstance(node, Mapping):
             if not all(map(_is_text, node)):
                 # Such a key cannot be printed, so its mapping is named.
@@ -200,11 +209,18 @@ def _fault(document: Document) -> Problem | None:
             nodes.extend((value, (*place, key)) for key, value in node.items())
         elif isinstance(node, list):
             nodes.extend((value, (*place, index)) for index, value in enumerate(node))
-        elif isinstance(node, TaggedScalar):
-            return document.problem(place, f"has a tag, {node.tag.value}, which means nothing here")
         elif not _is_text(node):
             return document.problem(place, _HALF)
     return None
+
+
+def _unknown_tag(node: object) -> str | None:
+    """The tag of a value that ruamel makes nothing of, if it has one."""
+    if not isinstance(node, TaggedScalar | CommentedMap | CommentedSeq):
+        return None
+    # Values of tags that YAML itself knows, such as !!map, have none any more.
+    tag = node.tag.value
+    return None if tag is None else str(tag)
 
 
 def _is_text(value: object) -> bool:
