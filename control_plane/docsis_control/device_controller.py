@@ -123,6 +123,8 @@ class DeviceController:
         self._told_no_traffic_manager = False
         # Why something could not be read the last time, so that the log does not repeat it.
         self._unread: dict[str, str] = {}
+        # Why its queues could not be set while it was provisioned the last time, likewise.
+        self._queues_refused = ""
         self._session: _Session | None = None
         # Held by an update of the law, in the control loop's thread, and by a change of the plan.
         self._turn = Turn()
@@ -364,7 +366,7 @@ class DeviceController:
         self._law = running.law
         self.record.follow([flow.index for flow in running.flows])
         self.record.traffic_manager = running.traffic_manager
-        await self._set_queues(running)
+        await self._set_queues_or_lose(running)
         if not running.traffic_manager and not self._told_no_traffic_manager:
             self._told_no_traffic_manager = True
             _LOG.warning(
@@ -376,6 +378,26 @@ class DeviceController:
             )
         self._cookie = cookie
         return _Session(connection, clock, running)
+
+    async def _set_queues_or_lose(self, running: RunningPlan) -> None:
+        """Gives a BMv2's queues their rates and depths, as a part of provisioning it.
+
+        Raises:
+            QueuesError: They could not be set, and never were.
+            ConnectionLost: They could not be set this time: a BMv2 that restarts may answer
+                P4Runtime before it answers Thrift, so it is provisioned once more.
+        """
+        try:
+            await self._set_queues(running)
+        except QueuesError as error:
+            if not self.ready.is_set():
+                raise
+            words = str(error)
+            if words != self._queues_refused:
+                _LOG.warning("%s; trying again", words)
+            self._queues_refused = words
+            raise ConnectionLost(words) from None
+        self._queues_refused = ""
 
     async def _set_queues(self, running: RunningPlan) -> None:
         """Gives a BMv2's queues their rates and depths.

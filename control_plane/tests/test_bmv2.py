@@ -50,11 +50,13 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Pat
 
     def make(answer: str = "", status: int = 0) -> Path:
         told = tmp_path / "told.jsonl"
-        program = tmp_path / PROGRAM
+        # Renamed into its place: a controller may be about to start the one before.
+        program = tmp_path / f"{PROGRAM}.new"
         program.write_text(
             CLIENT.format(python=sys.executable, told=str(told), answer=answer, status=status)
         )
         program.chmod(0o755)
+        program.replace(tmp_path / PROGRAM)
         monkeypatch.setenv("PATH", str(tmp_path))
         return told
 
@@ -214,6 +216,32 @@ async def test_a_refusal_ends_the_controller(client: Callable[..., Path], runnin
     with pytest.raises(QueuesError, match="cm1: simple_switch_CLI set_queue_depth 9767 1: Error"):
         async with running(thrift={"cm1": "127.0.0.1:9091"}, has_traffic_manager=False):
             pytest.fail("it is ready with queues of any rate")
+
+
+async def test_a_refusal_after_a_restart_is_tried_again(
+    client: Callable[..., Path], running: Any, until: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    told = client()
+    thrift = {"cm1": "127.0.0.1:9091"}
+    async with running(thrift=thrift, has_traffic_manager=False) as system:
+        modem = system.modem
+        # BMv2's P4Runtime is there, and its Thrift is not yet.
+        client("Could not connect to thrift client", status=1)
+        await modem.stop()
+        modem.forget()
+        await modem.start()
+        await until(lambda: told.read_text().count("\n") >= 3 or system.task.done())
+        assert not system.task.done()
+        assert system.record.reconnects == 0
+        client()
+        await until(lambda: system.record.reconnects == 1)
+        before = system.record.updates
+        await until(lambda: system.record.updates > before)
+    lines = [json.loads(line)[1] for line in told.read_text().splitlines()]
+    assert modem.pushes == len(lines) >= 4
+    assert lines[-1] == lines[0]
+    # It is said once, however often it is tried.
+    assert caplog.text.count("ended with exit status 1") == 1
 
 
 async def test_a_traffic_manager_needs_no_thrift(client: Callable[..., Path], running: Any) -> None:
