@@ -105,8 +105,9 @@ def tcp(congestion: Congestion) -> dict[str, Any]:
     K7 has each file begin in slow start 0.3 s after the last on the same connection, as the public
     script does. A connection restarts slow start only after it was idle for longer than its
     retransmission timeout (RFC 5681, 4.1), which RFC 6298 keeps at 1 s or more, so that it never
-    would. The script is ns-2's, whose least timeout is 200 ms, for either congestion control. A
-    connection whose timeout the queue lifts above the pause does not restart there either.
+    would. The script is ns-2's, whose least timeout is 200 ms, for either congestion control. It is
+    idle since it sent its last segment: for a round trip, however long the queue makes it, and the
+    pause.
     """
     return {
         "tcp": {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One type for all congestion controllers.
 
-use crate::config::{Config, Congestion as Choice};
+use crate::config::{Config, Congestion as Choice, LossRecovery};
 use crate::cubic::Cubic;
 use crate::hystart::HyStart;
 use crate::ledbat::Ledbat;
@@ -19,7 +19,10 @@ impl Controller {
     pub(crate) fn new(config: &Config) -> Controller {
         match config.congestion {
             Choice::Reno => Controller::Reno(Reno::default()),
-            Choice::Cubic => Controller::Cubic(Cubic::new(config.hystart.then(HyStart::default))),
+            Choice::Cubic => Controller::Cubic(Cubic::new(
+                config.hystart.then(HyStart::default),
+                config.recovery == LossRecovery::Rack,
+            )),
             Choice::Ledbat => Controller::Ledbat(Ledbat::new(config)),
         }
     }

@@ -19,8 +19,9 @@ const C: (u64, u64) = (4, 10_000_000_000);
 /// tests/linux/traces/flight-cubic.txt shows no more.
 const ALPHA: (u64, u64) = (9, 17);
 /// Before there was a loss Linux grows at least by a segment for so many, as
-/// its traces show (tests/linux/traces/hystart-*): a twentieth a round trip. So
-/// does this after a timeout, which forgets the loss before (RFC 9438 4.8).
+/// its traces show (tests/linux/traces/hystart-*): a twentieth a round trip. It
+/// does so after a timeout, too, which forgets the loss before (RFC 9438 4.8).
+/// The RFC has no such growth.
 const FIRST_GROWTH: u64 = 20;
 /// The longest time from the plateau that is told apart: 17 minutes.
 const MAX_TIME: i64 = 1 << 20;
@@ -28,6 +29,8 @@ const MAX_TIME: i64 = 1 << 20;
 #[derive(Clone, Debug)]
 pub(crate) struct Cubic {
     hystart: Option<HyStart>,
+    /// Grows as Linux does before the first loss.
+    first_growth: bool,
     /// Where the window was when it was last reduced, for fast convergence.
     w_max: u64,
     epoch: Option<Epoch>,
@@ -49,9 +52,10 @@ struct Epoch {
 }
 
 impl Cubic {
-    pub(crate) fn new(hystart: Option<HyStart>) -> Cubic {
+    pub(crate) fn new(hystart: Option<HyStart>, first_growth: bool) -> Cubic {
         Cubic {
             hystart,
+            first_growth,
             w_max: 0,
             epoch: None,
             fraction: 0,
@@ -87,7 +91,7 @@ impl Cubic {
         let target = epoch.w_cubic(time).max(w_est).clamp(cwnd, cwnd + cwnd / 2);
         let fine = cwnd + self.fraction;
         let mut grown = fine + per_window(target - cwnd, acked, cwnd);
-        if self.w_max == 0 {
+        if self.first_growth && self.w_max == 0 {
             grown = grown.max(fine + acked * ONE / FIRST_GROWTH);
         }
         window.set(u32::try_from(grown >> FRACTION).unwrap_or(MAX_WINDOW));
@@ -231,7 +235,7 @@ mod tests {
     }
 
     fn reduced(cwnd: u32) -> (Cubic, Window) {
-        let (mut cubic, mut window) = (Cubic::new(None), Window::new(cwnd));
+        let (mut cubic, mut window) = (Cubic::new(None, true), Window::new(cwnd));
         window.ssthresh = cubic.on_congestion(&window, cwnd, Congestion::Loss);
         window.set(window.ssthresh);
         (cubic, window)
@@ -322,12 +326,36 @@ mod tests {
     /// RFC 9438 4.8: after a timeout K is 0 and the window where it is.
     #[test]
     fn after_a_timeout() {
-        let (mut cubic, mut window) = (Cubic::new(None), Window::new(100));
+        let (mut cubic, mut window) = (Cubic::new(None, true), Window::new(100));
         window.ssthresh = cubic.on_congestion(&window, 100, Congestion::Timeout);
         window.set(70);
         round(&mut cubic, &mut window, 0);
         let epoch = cubic.epoch.unwrap();
         assert_eq!((epoch.k, epoch.origin >> FRACTION), (0, 70));
+    }
+
+    /// RFC 9438 4.8: ten round trips of 0.3 s after a timeout, 0.4 (3.3 s)^3 = 14 segments more. Linux
+    /// has a twentieth a round trip.
+    #[test]
+    fn growth_after_a_timeout() {
+        let grown = |first_growth| {
+            let (mut cubic, mut window) = (Cubic::new(None, first_growth), Window::new(900));
+            window.ssthresh = cubic.on_congestion(&window, 900, Congestion::Timeout);
+            window.set(window.ssthresh);
+            for count in 0..10 {
+                for _ in 0..window.cwnd() {
+                    let ack = AckSample {
+                        now: count * 300 * MILLISECOND,
+                        min_rtt: Some(300 * MILLISECOND),
+                        ..sample(1)
+                    };
+                    cubic.on_ack(&mut window, &ack);
+                }
+            }
+            window.cwnd() - 630
+        };
+        assert!((8..=14).contains(&grown(false)), "{}", grown(false));
+        assert!((380..=400).contains(&grown(true)), "{}", grown(true));
     }
 
     /// RFC 9438 5.8: an idle sender's window does not jump.

@@ -13,14 +13,15 @@ pub(crate) struct Sack {
     /// Duplicate acknowledgments, as RFC 6675 2 defines them: ACKs that SACK
     /// something new.
     dup_acks: u32,
-    /// The rescue retransmission of this recovery is done (NextSeg, rule 4).
-    rescued: bool,
+    /// RescueRxt: the rescue retransmission (NextSeg, rule 4) waits until more than that is
+    /// acknowledged.
+    rescue_rxt: u64,
 }
 
 impl Sack {
-    /// A recovery begins.
-    pub(crate) fn begin(&mut self) {
-        self.rescued = false;
+    /// A recovery begins with a segment that ends at `first_end` (RFC 6675 5 step 4.3).
+    pub(crate) fn begin(&mut self, first_end: u64) {
+        self.rescue_rxt = first_end;
     }
 
     /// Counts an ACK; true when DupThresh of them have come in a row.
@@ -64,8 +65,9 @@ impl Sack {
     }
 
     /// Rules 3 and 4 of NextSeg (RFC 6675 4): what may be sent again when
-    /// nothing is lost by the rules and there is no new data.
-    pub(crate) fn next(&mut self, board: &Scoreboard) -> Option<Id> {
+    /// nothing is lost by the rules and there is no new data. All below `una` is acknowledged, and the
+    /// recovery ends at `point`.
+    pub(crate) fn next(&mut self, board: &Scoreboard, una: u64, point: u64) -> Option<Id> {
         let highest = board.highest_delivered();
         let hole = board
             .from(self.judged)
@@ -75,10 +77,10 @@ impl Sack {
             return Some(id);
         }
         let (id, last) = board.last()?;
-        if self.rescued || last.state != State::InFlight || last.retransmitted() {
+        if una <= self.rescue_rxt || last.state != State::InFlight || last.retransmitted() {
             return None;
         }
-        self.rescued = true;
+        self.rescue_rxt = point;
         Some(id)
     }
 }
@@ -111,18 +113,22 @@ mod tests {
         assert_eq!(board.get(3).unwrap().state, State::Lost);
     }
 
-    /// RFC 6675 4, NextSeg: rule 3 holes that are not lost yet, rule 4 once.
+    /// RFC 6675 4, NextSeg: rule 3 holes that are not lost yet; rule 4 once, and not before more than the
+    /// first segment that was sent again is acknowledged.
     #[test]
     fn what_else_to_send() {
         let (mut sack, mut board) = (Sack::default(), board());
+        sack.begin(101);
         board.sack(&[(101, 201), (301, 401)], |_| ());
-        assert_eq!(sack.next(&board), Some(0));
+        assert_eq!(sack.next(&board, 1, 801), Some(0));
         board.mark_lost(0);
         board.resend(0, 1);
         board.mark_lost(2);
         board.resend(2, 1);
-        assert_eq!(sack.next(&board), Some(7));
-        assert_eq!(sack.next(&board), None);
+        assert_eq!(sack.next(&board, 1, 801), None);
+        board.acknowledge(201, |_| ());
+        assert_eq!(sack.next(&board, 201, 801), Some(7));
+        assert_eq!(sack.next(&board, 201, 801), None);
     }
 
     /// RFC 6675 2: an ACK without new SACK information is no duplicate.

@@ -213,7 +213,7 @@ impl Sender {
         let echoed = || self.time_of(echo.filter(|_| self.agreed.timestamps)?, now);
         let sent_at = if sent <= 1 { Some(sent_at) } else { echoed() };
         match sent_at {
-            Some(sent_at) => self.rtt.sample(now, now.saturating_sub(sent_at)),
+            Some(sent_at) => self.rtt.sample(now, now.saturating_sub(sent_at), 1),
             None => self.rtt.syn_was_lost(),
         }
         self.rtt.clear_backoff();

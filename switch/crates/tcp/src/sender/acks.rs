@@ -62,7 +62,8 @@ impl Sender {
     pub(crate) fn on_ack(&mut self, ack: &Ack<'_>) {
         let advanced = ack.number > self.una;
         let flight = self.board.pipe();
-        let waiting = !self.board.is_empty();
+        let outstanding = self.board.len();
+        let waiting = outstanding > 0;
         let window_changed = self.update_window(ack);
         if advanced || window_changed || (ack.number == self.una && !waiting) {
             self.unanswered = 0;
@@ -72,7 +73,7 @@ impl Sender {
         }
         let news = self.deliver(ack);
         let sacked_news = news.delivered > 0 && !advanced;
-        self.measure(ack, &news, advanced);
+        self.measure(ack, &news, advanced, outstanding);
         let spurious = self.judge_retransmissions(ack, advanced);
 
         let plain = !advanced && !ack.with_data && !window_changed;
@@ -160,14 +161,14 @@ impl Sender {
     }
 
     /// RFC 6298 3 and 5.7; a timestamp measures what was sent twice (RFC 7323 4).
-    fn measure(&mut self, ack: &Ack<'_>, news: &News, advanced: bool) {
+    fn measure(&mut self, ack: &Ack<'_>, news: &News, advanced: bool, outstanding: usize) {
         let by_time = news.first_sent.map(|sent| ack.now.saturating_sub(sent));
         let rtt = by_time.or_else(|| {
             let echoed = ack.echo.filter(|_| advanced && self.agreed.timestamps)?;
             Some(ack.now.saturating_sub(self.time_of(echoed, ack.now)?))
         });
         if let Some(rtt) = rtt {
-            self.rtt.sample(ack.now, rtt);
+            self.rtt.sample(ack.now, rtt, outstanding);
             self.rtt.clear_backoff();
         }
     }

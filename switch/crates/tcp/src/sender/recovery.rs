@@ -39,7 +39,8 @@ impl Sender {
         self.probe_at = None;
         self.probe_wanted = false;
         self.counts.recoveries += 1;
-        self.sack.begin();
+        self.sack
+            .begin(self.board.first().map_or(self.una, |first| first.end));
         self.newreno.begin(self.nxt);
         self.prr = Prr::new(window, self.window.ssthresh);
         if !self.uses_rack() {

@@ -81,7 +81,7 @@ impl Sender {
         {
             return None;
         }
-        let id = self.sack.next(&self.board)?;
+        let id = self.sack.next(&self.board, self.una, self.point)?;
         // It counts as lost from now on, so that it is once in the pipe.
         self.board.mark_lost(id);
         Some(self.resend(id, now))
@@ -92,8 +92,14 @@ impl Sender {
         self.undo.resent(timestamp);
         self.board.resend(id, now);
         self.count(true);
-        // RFC 8985 8, RFC 6675 5: the timer is for the first segment.
-        let restart = id == self.board.first_id() && self.uses_rack();
+        let restart = if self.uses_rack() {
+            // RFC 8985 8: the timer is for the first segment.
+            id == self.board.first_id()
+        } else {
+            // RFC 6675 6, the more careful variant: what is sent again in a recovery needs a round trip
+            // to be acknowledged, and most of the timeout may have passed when the loss shows.
+            self.phase == Phase::Recovery
+        };
         if restart || self.rto_at.is_none() {
             self.restart_rto(now);
         }

@@ -50,6 +50,61 @@ fn a_single_loss() {
     }
 }
 
+/// RFC 6675 6 and RFC 7323 appendix G: a least timeout below the round trip adds none to losses that
+/// duplicate acknowledgments show, and none where nothing is lost.
+#[test]
+fn a_round_trip_beyond_the_least_timeout() {
+    let one_way = 155 * MS;
+    let link = Link::new(100_000_000, one_way, 1 << 20);
+    for (name, config) in [("sack", rfc_with_sack()), ("newreno", newreno())] {
+        for every in [true, false] {
+            for (lost, recoveries) in [(vec![], 0), (vec![300], 1), (vec![300, 301, 305], 1)] {
+                let config = config.clone().with_least_timeout(200 * MS);
+                let config = if every {
+                    config.acknowledging_every_segment()
+                } else {
+                    config
+                };
+                let mut world = World::both(config, link).with(dropping(&lost));
+                world.transfer(2_000_000, 120 * SECOND);
+                let counts = world.infos()[CLIENT].counts;
+                let case = format!("{name}, {lost:?}, every segment {every}");
+                assert_eq!(counts.timeouts, 0, "{case}");
+                assert_eq!(counts.recoveries, recoveries, "{case}");
+                assert_eq!(counts.retransmissions, lost.len() as u64, "{case}");
+            }
+        }
+    }
+}
+
+/// RFC 6675 6: where segments come slowly, the duplicate acknowledgments do so, too, and the timeout of the
+/// last acknowledgment would be over before the retransmission's.
+#[test]
+fn a_retransmission_starts_the_timer_anew() {
+    let link = Link::new(2_000_000, 155 * MS, 1 << 20);
+    for (name, config) in [("sack", rfc_with_sack()), ("newreno", newreno())] {
+        let config = config
+            .acknowledging_every_segment()
+            .with_least_timeout(200 * MS)
+            .with_receive_window(60_000);
+        let mut world = World::both(config, link).with(dropping(&[1500]));
+        world.transfer(3_000_000, 120 * SECOND);
+        let counts = world.infos()[CLIENT].counts;
+        assert_eq!((counts.recoveries, counts.timeouts), (1, 0), "{name}");
+    }
+}
+
+/// RFC 6675 4, NextSeg rule 4: where nothing new is to be sent, the last segment does not go again while
+/// only the first one's retransmission is on its way.
+#[test]
+fn no_rescue_before_an_answer() {
+    let mut world = World::both(rfc_with_sack(), link()).with(dropping(&[181]));
+    world.transfer(290_000, 120 * SECOND);
+    let counts = world.infos()[CLIENT].counts;
+    assert_eq!((counts.recoveries, counts.timeouts), (1, 0));
+    assert_eq!(counts.retransmissions, 1);
+}
+
 /// RFC 5681 3.2 step 2, RFC 6675 5 step 4.2: the threshold is half of the flight without the two segments
 /// that limited transmit has sent. RFC 5681 3.1, after a timeout: half of all that is in flight.
 #[test]

@@ -379,10 +379,13 @@ impl Tcp {
         }
         for _ in 0..CONNECTIONS {
             let number = (self.opened % u64::from(CONNECTIONS)) as u16;
-            addresses.source_port = self.first_port + number * PORTS_BETWEEN;
-            let owner = host.flow(&Common::key_of(&addresses, Role::Client));
-            if owner.is_none_or(|owner| owner.application == common.number) {
-                return Some(addresses);
+            // There are no ports beyond the last: what comes after it begins again with the first.
+            if let Some(port) = self.first_port.checked_add(number * PORTS_BETWEEN) {
+                addresses.source_port = port;
+                let owner = host.flow(&Common::key_of(&addresses, Role::Client));
+                if owner.is_none_or(|owner| owner.application == common.number) {
+                    return Some(addresses);
+                }
             }
             self.opened += 1;
         }
