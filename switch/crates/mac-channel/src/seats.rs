@@ -96,6 +96,7 @@ impl<I> Seats<I> {
             *first_grant = None;
         }
         let news = news.get_or_insert(News {
+            start: map.start,
             ack: map.ack,
             backoff: map.data,
             grants: 0,

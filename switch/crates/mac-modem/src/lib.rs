@@ -11,6 +11,7 @@
 mod amount;
 mod asked;
 mod backoff;
+mod booked;
 mod burst;
 mod opportunities;
 mod queue;

@@ -32,6 +32,9 @@ pub(crate) struct Rules {
     /// Whether it may ask at all.
     pub asks: bool,
     pub piggyback: bool,
+    /// Whether it waits for a grant of a later MAP before it asks for more. Where requests can collide it
+    /// does; else it asks in every MAP, at its head if it has no grant there.
+    pub waits_for_grants: bool,
     /// Whether grants come that nobody asked for, beside those that were asked for.
     pub proactive: bool,
     pub fragmentation: bool,
@@ -97,6 +100,7 @@ impl Rules {
             tries: profile.tries,
             contention: shares && flow.policy.allows_broadcast_requests(),
             asks,
+            waits_for_grants: profile.collisions || profile.asking == Asking::OneBurst,
             piggyback: asks && profile.piggyback && flow.policy.allows_piggyback(),
             proactive: matches!(flow.service, Service::Proactive { .. }),
             fragmentation,

@@ -3,6 +3,7 @@
 
 mod agreement;
 mod bucket;
+mod every_map;
 mod idle;
 mod laws;
 mod plant;

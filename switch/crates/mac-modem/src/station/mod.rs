@@ -9,6 +9,7 @@ use mac_wire::{Asking, Backoff, FlowConfig, Minislot, Profile};
 
 use crate::asked::{Answer, Asked, Fate, Outstanding};
 use crate::backoff::Window;
+use crate::booked::Booked;
 use crate::opportunities::Opportunities;
 use crate::queue::{Frame, Queue};
 use crate::random::Random;
@@ -19,6 +20,8 @@ use crate::statistics::Statistics;
 /// What a MAP says of a station.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct News {
+    /// The first minislot that the MAP describes.
+    pub start: Minislot,
     /// The MAP's Ack Time.
     pub ack: Minislot,
     /// The MAP's windows for requests.
@@ -59,6 +62,8 @@ pub struct Station<I> {
     staged: Option<Staged<I>>,
     /// Grants that it was told of and has not filled.
     grants: u32,
+    /// The MAPs that they are in.
+    booked: Booked,
     /// Bytes of frames that they carry.
     scheduled: u64,
     /// The last of them was too small for the frame that waits, and carried nothing: grants that
@@ -84,6 +89,7 @@ impl<I> Station<I> {
             asked: Outstanding::default(),
             staged: None,
             grants: 0,
+            booked: Booked::default(),
             scheduled: 0,
             too_small: false,
             polls: 0,
@@ -148,7 +154,10 @@ impl<I> Station<I> {
         Q: Queue<Item = I>,
     {
         self.alarm = None;
-        if self.state != State::Idle || self.has_opportunities() || !self.rules.contention {
+        if self.state != State::Idle || !self.rules.contention {
+            return;
+        }
+        if self.has_opportunities(opportunities, || opportunities.next(now)) {
             return;
         }
         if self.wish(now, queue).is_some() {
@@ -176,6 +185,7 @@ impl<I> Station<I> {
     {
         self.backoff = news.backoff;
         self.grants = self.grants.saturating_add(news.grants);
+        self.booked.add(news.start, news.grants);
         self.scheduled = self.scheduled.saturating_add(news.granted);
         self.polls = self.polls.saturating_add(news.polls);
         self.statistics.grants += u64::from(news.grants);
@@ -205,7 +215,10 @@ impl<I> Station<I> {
                 return self.wake(now, queue, opportunities);
             }
         }
-        if self.has_opportunities() {
+        let next = self.deferring();
+        if self.has_opportunities(opportunities, || {
+            next.unwrap_or_else(|| opportunities.next(now))
+        }) {
             // A poll or a grant ends contention; it asks there.
             if self.deferring().is_some() {
                 self.state = State::Idle;
@@ -222,11 +235,23 @@ impl<I> Station<I> {
         self.state = State::Deferring(opportunities.next(now).saturating_add(skip));
     }
 
-    /// Whether it has grants or polls that keep it from contention: it asks in them, or when it has
-    /// used them. Proactive grants never end, so where it may not ask in them it contends beside them.
-    fn has_opportunities(&self) -> bool {
+    /// Whether it has grants or polls that keep it from contention in the opportunity of that number: it
+    /// asks in them, or when it has used them. Proactive grants never end, so where it may not ask in them
+    /// it contends beside them. Where requests do not collide, grants of a later MAP do not keep it: a
+    /// packet waits for the next MAP (mac.md, `cablelabs-2014`).
+    fn has_opportunities(&self, all: &Opportunities, number: impl FnOnce() -> u64) -> bool {
         let ends = self.rules.piggyback || !self.rules.proactive;
-        self.polls > 0 || ends && self.has_grants()
+        if self.polls > 0 {
+            return true;
+        }
+        if !ends || !self.has_grants() {
+            return false;
+        }
+        if self.rules.waits_for_grants {
+            return true;
+        }
+        let minislot = all.minislot(number());
+        minislot.is_none_or(|minislot| self.booked.by(minislot))
     }
 
     /// Whether it has grants that may carry something.

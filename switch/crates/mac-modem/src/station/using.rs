@@ -71,6 +71,10 @@ impl<I> Station<I> {
         Q: Queue<Item = I>,
     {
         self.grants = self.grants.saturating_sub(1);
+        self.booked.filled();
+        if self.grants == 0 {
+            self.booked.clear();
+        }
         self.scheduled = match self.grants {
             0 => 0,
             _ => self

@@ -115,6 +115,7 @@ impl Bench {
 
     pub fn nothing(&self, ack: u64) -> News {
         News {
+            start: Minislot(ack),
             ack: Minislot(ack),
             backoff: self.profile.backoff,
             grants: 0,

@@ -26,6 +26,7 @@ fn calls() -> impl Strategy<Value = Call> {
     )
         .prop_map(
             |((ack, start, end), (grants, granted, polls, pending))| News {
+                start: Minislot(ack),
                 ack: Minislot(ack),
                 backoff: Backoff { start, end },
                 grants,
