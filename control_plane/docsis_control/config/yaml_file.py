@@ -62,15 +62,16 @@ class Document:
         """The line of a key, or of the nearest thing above it that exists; 0 without lines."""
         if not self.has_lines:
             return 0
-        node: object = self.root
+        node: Any = self.root
         line = int(self.root.lc.line or 0)
         for part in location:
-            if isinstance(node, CommentedMap) and part in node:
-                line, node = _line_in(node, part, line), node[part]
-            elif isinstance(node, CommentedSeq) and isinstance(part, int) and part < len(node):
-                line, node = _line_in(node, part, line), node[part]
+            if isinstance(node, CommentedMap):
+                there = part in node
             else:
+                there = isinstance(node, CommentedSeq) and part in range(len(node))
+            if not there:
                 break
+            line, node = _line_in(node, part, line), node[part]
         return line + 1
 
     def problem(self, location: Location, message: str) -> Problem:
