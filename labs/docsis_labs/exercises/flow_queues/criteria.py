@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The criteria of exercise 8.
-
-Two flows share a sub-queue by chance, once in 32, whatever the hash: so many flows are tried, and
-as many may share as do so by chance in all but one of ten thousand submissions.
-"""
+"""The criteria of exercise 8, but for whether flows are apart, which is in `apart`."""
 
 from __future__ import annotations
 
@@ -12,9 +8,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from docsis_labs.criterion import Missed, Passed, Verdict
+from docsis_labs.exercises.flow_queues.apart import (
+    BULK,
+    SEED,
+    SHARED_BY_CHANCE,
+    START_US,
+    address,
+    apart,
+)
 from docsis_labs.exercises.flow_queues.flows import (
     FLOW_LIMIT,
     FLOW_QUEUES,
+    ICMP,
+    IP_IN_IP,
     QUANTUM,
     RATE,
     Came,
@@ -25,23 +31,16 @@ from docsis_labs.exercises.flow_queues.flows import (
 )
 from docsis_labs.p4.program import Program
 
-_START_US: Final = 10_000
-_SEED: Final = 8
-_BULK: Final = Flow(40_000)
-
-SHARED_BY_CHANCE: Final = 8
-"""The most of 40 flows that may share one given sub-queue of 32: more do with a probability of
-2e-5."""
-
 
 def anything(program: Program) -> Verdict:
-    """Other EtherTypes, other protocols, the shortest frames."""
+    """Other EtherTypes, other protocols, options of IPv4, the shortest frames."""
     sent = [
-        Sent(_START_US + 2000 * number, flow, length)
-        for number, (flow, length) in enumerate(
+        Sent(START_US + 2000 * number, flow, length, options=options)
+        for number, (flow, length, options) in enumerate(
             [
-                (None, 64), (None, 1518), (_BULK, 64), (_BULK.tcp, 1518),
-                (Flow(0, protocol=1), 102), (Flow(0, protocol=50), 1518),
+                (None, 64, False), (None, 1518, False), (BULK, 64, False),
+                (BULK.tcp, 1518, False), (Flow(0, protocol=ICMP), 102, False),
+                (Flow(0, protocol=50), 1518, False), (BULK, 64, True), (BULK.tcp, 1518, True),
             ]
         )
     ]  # fmt: skip
@@ -50,11 +49,15 @@ def anything(program: Program) -> Verdict:
     return Passed()
 
 
+_LENGTHS: Final = (1500, 100, 900, 64)
+"""Lengths of a flow's frames: in sub-queues of their own the short ones leave before the long."""
+
+
 def order(program: Program) -> Verdict:
     """Frames of a flow that wait together, and fragments of a datagram."""
-    lengths = (1500, 100, 900, 64)
+    lengths = _LENGTHS
     flows = [Flow(1000 + number) for number in range(8)]
-    sent = [Sent(_START_US, flow, lengths[number % 4]) for number in range(24) for flow in flows]
+    sent = [Sent(START_US, flow, lengths[number % 4]) for number in range(24) for flow in flows]
     if not _in_order(play(device(program), sent), sent):
         return Missed(
             "per-packet",
@@ -63,7 +66,7 @@ def order(program: Program) -> Verdict:
         )
     for later in range(1, 9):
         datagrams = [
-            Sent(_START_US, Flow(2000 + later), length, fragment, datagram)
+            Sent(START_US, Flow(2000 + later), length, fragment, datagram)
             for datagram in range(4)
             for fragment, length in ((0, 1500), (183, 1000), (304, 1000))
         ]
@@ -77,7 +80,30 @@ def order(program: Program) -> Verdict:
                 f"fewer than FLOW_LIMIT bytes, {FLOW_LIMIT}, so that none of them is to be "
                 "dropped.",
             )
-    return Passed()
+    return _without_ports(program) or Passed()
+
+
+def _without_ports(program: Program) -> Missed | None:
+    """Frames that have no ports where those of TCP and UDP are, but bytes that differ."""
+    for flow in (BULK, BULK.tcp):
+        sent = [Sent(START_US, flow, _LENGTHS[n % 4], options=True) for n in range(24)]
+        if not _in_order(play(device(program), sent), sent):
+            return Missed(
+                "options-are-ports",
+                "Frames of one flow with options of IPv4 left in another order than they came in: "
+                "with an ihl above 5 the options come first, and the ports are not where the "
+                "program looks for them.",
+            )
+    for protocol, name in ((ICMP, "ICMP"), (IP_IN_IP, "IP in IP")):
+        sent = [Sent(START_US, Flow(0, protocol=protocol), _LENGTHS[n % 4]) for n in range(24)]
+        if not _in_order(play(device(program), sent), sent):
+            return Missed(
+                "any-protocol-has-ports",
+                f"Frames of {name} between two hosts left in another order than they came in: only "
+                "TCP and UDP begin with ports, and what other protocols have there may differ from "
+                "packet to packet.",
+            )
+    return None
 
 
 def _in_order(came: Sequence[Came], sent: Sequence[Sent]) -> bool:
@@ -108,75 +134,19 @@ def _fragments(came: Sequence[Came]) -> Missed:
     )
 
 
-def _stuck(program: Program, bulk: Flow, sparse: Sequence[Flow]) -> int:
-    """How many of the sparse flows' only frames waited behind all of the bulk flow's."""
-    count = 20
-    sent = [Sent(_START_US, bulk)] * count + [Sent(_START_US + 10, flow, 64) for flow in sparse]
-    came = [one.number for one in play(device(program), sent)]
-    if count - 1 not in came:
-        return len(sparse)
-    behind = set(came[came.index(count - 1) + 1 :])
-    return len([number for number in range(count, len(sent)) if number in behind])
-
-
-def apart(program: Program) -> Verdict:
-    """40 flows with a frame each, beside one with 20."""
-    draws = random.Random(_SEED)
-    by_port = [Flow(port) for port in draws.sample(range(1024, 1 << 16), 40)]
-    by_address = [
-        Flow(_BULK.source_port, source=_address(draws), destination=_address(draws))
-        for _ in range(40)
-    ]
-    udp = _stuck(program, _BULK, by_port)
-    tcp = _stuck(program, _BULK.tcp, [flow.tcp for flow in by_port])
-    addresses = _stuck(program, _BULK, by_address)
-    if max(udp, tcp, addresses) <= SHARED_BY_CHANCE:
-        return Passed(f"Of 40 flows {max(udp, tcp, addresses)} waited behind another one's frames.")
-    if udp > SHARED_BY_CHANCE and tcp > SHARED_BY_CHANCE and addresses > SHARED_BY_CHANCE:
-        return Missed(
-            "one-queue",
-            "All flows waited for one another: which sub-queue does meta.sub_queue name?",
-        )
-    if udp > SHARED_BY_CHANCE and tcp > SHARED_BY_CHANCE:
-        return Missed(
-            "no-ports",
-            "Flows between the same two hosts waited for one another: a flow has ports, too, and "
-            "the program has to extract them.",
-        )
-    if udp > SHARED_BY_CHANCE:
-        return Missed(
-            "only-tcp",
-            "Flows of TCP were apart, and flows of UDP, which differ in nothing but their ports, "
-            "waited for one another: UDP begins with the same two ports.",
-        )
-    if tcp > SHARED_BY_CHANCE:
-        return Missed(
-            "only-udp", "Flows of UDP were apart, but flows of TCP waited for one another."
-        )
-    return Missed(
-        "no-addresses",
-        "Flows between other hosts with the same ports waited for one another: the addresses "
-        "belong to the 5-tuple.",
-    )
-
-
-def _address(draws: random.Random) -> str:
-    return f"10.{draws.randrange(256)}.{draws.randrange(256)}.{draws.randrange(1, 255)}"
-
-
 def all_queues(program: Program) -> Verdict:
     """Every sub-queue gets frames: with 1000 flows one stays empty with a probability below 1e-12.
 
     They differ in all that a flow has: a CRC is linear, so that neighbouring ports alone may have
     few results.
     """
-    draws = random.Random(_SEED)
+    draws = random.Random(SEED)
     flows = [
-        Flow(draws.randrange(1 << 16), draws.randrange(1 << 16), _address(draws), _address(draws))
+        Flow(draws.randrange(1 << 16), draws.randrange(1 << 16), address(draws), address(draws))
         for _ in range(1000)
     ]
     switch = device(program)
-    play(switch, [Sent(_START_US + 100 * n, flow, 64) for n, flow in enumerate(flows)])
+    play(switch, [Sent(START_US + 100 * n, flow, 64) for n, flow in enumerate(flows)])
     used = sum(1 for value in switch.read_registers("enqueued_bytes") if value)
     if used < FLOW_QUEUES:
         return Missed(
@@ -187,19 +157,19 @@ def all_queues(program: Program) -> Verdict:
     return Passed()
 
 
-def _burst(at_us: int, count: int, flow: Flow = _BULK) -> list[Sent]:
+def _burst(at_us: int, count: int, flow: Flow = BULK) -> list[Sent]:
     return [Sent(at_us, flow)] * count
 
 
 def limit(program: Program) -> Verdict:
     """A flow that does not give way, and one that hardly sends."""
-    bulk = [Sent(_START_US + 500 * number, _BULK) for number in range(2000)]
-    sparse = [Sent(_START_US + 25_000 * n, Flow(50_000 + n), 200) for n in range(40)]
+    bulk = [Sent(START_US + 500 * number, BULK) for number in range(2000)]
+    sparse = [Sent(START_US + 25_000 * n, Flow(50_000 + n), 200) for n in range(40)]
     sent = sorted(bulk + sparse, key=lambda one: one.at_us)
     switch = device(program)
     came = play(switch, sent)
     longest = max(
-        (one.at_us - sent[one.number].at_us for one in came if sent[one.number].flow == _BULK),
+        (one.at_us - sent[one.number].at_us for one in came if sent[one.number].flow == BULK),
         default=0.0,
     )
     # The frame that is on the line, those before it, and a turn of a sparse flow that came between.
@@ -218,7 +188,7 @@ def limit(program: Program) -> Verdict:
             f"more than {FLOW_LIMIT} bytes: it is to lose its own frames beyond FLOW_LIMIT.",
         )
     # By chance a sparse flow shares the bulk flow's sub-queue.
-    lost = len(sparse) - sum(1 for one in came if sent[one.number].flow != _BULK)
+    lost = len(sparse) - sum(1 for one in came if sent[one.number].flow != BULK)
     if lost > SHARED_BY_CHANCE:
         return Missed(
             "limit-of-all",
@@ -226,7 +196,7 @@ def limit(program: Program) -> Verdict:
             "was full: the limit is of the bytes in the frame's own sub-queue.",
         )
     # A frame on the line, and then as many as fit at once.
-    full = _burst(_START_US, 1) + _burst(_START_US + 100, 40)
+    full = _burst(START_US, 1) + _burst(START_US + 100, 40)
     passed = len(play(device(program), full)) - 1
     fit = FLOW_LIMIT // full[0].length
     if passed != fit:
@@ -241,7 +211,7 @@ def limit(program: Program) -> Verdict:
 def books(program: Program) -> Verdict:
     """A flow's sub-queue is empty again when all has left, and what was dropped was never in it."""
     switch = device(program)
-    calm = [one for n in range(10) for one in _burst(_START_US + 100_000 * n, 10)]
+    calm = [one for n in range(10) for one in _burst(START_US + 100_000 * n, 10)]
     if len(play(switch, calm)) != len(calm):
         if any(switch.read_registers("dequeued_bytes")):
             return Missed(
@@ -255,7 +225,7 @@ def books(program: Program) -> Verdict:
             "dropped: a frame that leaves has to be taken from the books, in egress.",
         )
     switch = device(program)
-    play(switch, _burst(_START_US, 100))
+    play(switch, _burst(START_US, 100))
     count = len(play(switch, _burst(2_000_000, 24)))
     if count < 24:
         return Missed(
@@ -275,11 +245,11 @@ def fair(program: Program) -> Verdict:
     worst = 0
     for pair in range(6):
         long, short = Flow(20_000 + pair), Flow(30_000 + pair)
-        sent = [Sent(_START_US + 600 * n, long, 1500) for n in range(400)]
-        sent += [Sent(_START_US + 80 * n, short, 200) for n in range(3000)]
+        sent = [Sent(START_US + 600 * n, long, 1500) for n in range(400)]
+        sent += [Sent(START_US + 80 * n, short, 200) for n in range(3000)]
         sent.sort(key=lambda one: one.at_us)
         came = play(device(program), sent)
-        begin, stop = _START_US + 30_000, _START_US + 240_000
+        begin, stop = START_US + 30_000, START_US + 240_000
         got = {
             flow: sum(
                 sent[one.number].length

@@ -26,6 +26,10 @@ BUFFER: Final = 150_000
 FCS: Final = 4
 _MACS: Final = bytes.fromhex("020000000001020000000002")
 _TCP, _UDP = 6, 17
+ICMP: Final = 1
+IP_IN_IP: Final = 4
+"""A protocol without ports, too: its data are another packet (RFC 2003)."""
+
 _MORE_FRAGMENTS: Final = 0x2000
 
 
@@ -55,6 +59,7 @@ class Sent:
         length: Bytes to the end of the FCS; 64 at least.
         fragment: None, or where a fragment begins, in 8 bytes; 0 is the first one.
         identification: Identification field of IPv4; the frame's own unless given.
+        options: Whether there is an option of IPv4 behind its header, another one in each frame.
     """
 
     at_us: int
@@ -62,6 +67,7 @@ class Sent:
     length: int = 1250
     fragment: int | None = None
     identification: int | None = None
+    options: bool = False
 
 
 @dataclass(frozen=True)
@@ -85,16 +91,26 @@ def bytes_of(number: int, sent: Sent) -> bytes:
         identification = number if sent.identification is None else sent.identification
         head = _MACS + b"\x08\x00"
         head += struct.pack(
-            "!BBHHHBBH", 0x45, 0, length - 14, identification & 0xFFFF, fragment, 64,
-            flow.protocol, 0,
+            "!BBHHHBBH", 0x46 if sent.options else 0x45, 0, length - 14,
+            identification & 0xFFFF, fragment, 64, flow.protocol, 0,
         )  # fmt: skip
         head += IPv4Address(flow.source).packed + IPv4Address(flow.destination).packed
-        if not sent.fragment:
-            head += struct.pack("!HH", flow.source_port, flow.destination_port)
-        else:
-            # The bytes that are ports in another frame differ from fragment to fragment.
-            head += struct.pack("!HH", 7919 * number & 0xFFFF, 104729 * number & 0xFFFF)
+        if sent.options:
+            # Of a kind for experiments (RFC 4727), of four bytes.
+            head += struct.pack("!BBH", 30, 4, 104729 * number & 0xFFFF)
+        head += _beginning(number, sent, flow)
     return head.ljust(length - 4, b"\0") + number.to_bytes(4, "big")
+
+
+def _beginning(number: int, sent: Sent, flow: Flow) -> bytes:
+    """The first four bytes behind IPv4's header: ports, or what differs from frame to frame."""
+    if sent.fragment:
+        return struct.pack("!HH", 7919 * number & 0xFFFF, 104729 * number & 0xFFFF)
+    if flow.protocol in (_TCP, _UDP):
+        return struct.pack("!HH", flow.source_port, flow.destination_port)
+    # An echo request and its checksum, or the first bytes of a packet and its length.
+    kind = 0x0800 if flow.protocol == ICMP else 0x4500
+    return struct.pack("!HH", kind, 104729 * number & 0xFFFF)
 
 
 def device(program: Program) -> PacketDevice:
