@@ -8,9 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from docsis_experiments.reproduction.catalogue.loader import registered_rules
 from docsis_experiments.reproduction.deciding import deciding
 from docsis_experiments.reproduction.explanations.loader import Explanation, load_explanations
 from docsis_experiments.reproduction.page.drawing import picture
+from docsis_experiments.reproduction.repairs.loader import Repair, lacks, load_repairs
 from docsis_experiments.reproduction.row import Level
 
 Data = Mapping[str, Any]
@@ -72,6 +74,7 @@ def values(content: Data) -> dict[str, Any]:
     rows: Sequence[Data] = content["rows"]
     explanations = load_explanations()
     reasons = explained(rows, explanations)
+    repairs = load_repairs(registered_rules())
     return {
         "title": "Published results, and what the testbed makes of them",
         "subtitle": subtitle(content),
@@ -85,6 +88,8 @@ def values(content: Data) -> dict[str, Any]:
         "absent": absent([row for row in rows if row["state"] == "not run"]),
         "amended": [row for row in rows if row["amended"]],
         "repaired": [row for row in rows if len(row["history"]) > 1],
+        "stale": stale(rows, repairs),
+        "before": lambda row, reading: before(lacks(row, reading, repairs) if reading else ()),
         "several": several(content),
         "levels": levels(rows),
         "content": content,
@@ -208,6 +213,25 @@ def unexplained(rows: Sequence[Data], explanations: Mapping[str, Explanation]) -
     """The rows that contradict their paper, and nothing says why."""
     known = {row["id"] for row, _ in explained(rows, explanations)}
     return [row["id"] for row in rows if row["state"] == "contradicted" and row["id"] not in known]
+
+
+def stale(rows: Iterable[Data], repairs: Iterable[Repair]) -> list[tuple[Repair, list[str]]]:
+    """The repairs that rows stand from before, each with these rows, by what decides them."""
+    own = [(row["id"], row, first(row)) for row in rows]
+    found = [
+        (one, [name for name, row, reading in own if reading and lacks(row, reading, [one])])
+        for one in repairs
+    ]
+    return [(one, names) for one, names in found if names]
+
+
+def before(repairs: Sequence[Repair]) -> str:
+    """What a reading was played without, in few words; "" where there is nothing."""
+    days = list(dict.fromkeys(day(one.at.isoformat()) for one in repairs))
+    if not days:
+        return ""
+    mends = "a mend" if len(repairs) == 1 else f"{len(repairs)} mends"
+    return f"from before {mends} of {' and '.join(days)}"
 
 
 def absent(rows: Iterable[Data]) -> list[tuple[str, list[str]]]:
