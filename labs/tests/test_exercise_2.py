@@ -38,6 +38,29 @@ def test_it_misses(right: str, wrong: str, criterion: str, packet: str, tmp_path
 @pytest.mark.parametrize("text", ["[" * 30_000, "a: " + "{a: " * 10_000])
 def test_nesting_that_would_take_the_parser_long_is_refused_at_once(
     text: str, tmp_path: Path
+def test_a_backup_of_any_port_costs_the_backup_s_points_alone(tmp_path: Path) -> None:
+    ports = "      destination_port_start: 873\n      destination_port_end: 873\n"
+    assert ports in _SOLUTION
+    (tmp_path / "modem.yaml").write_text(_SOLUTION.replace(ports, ""))
+    result = judge(exercise(2), tmp_path)
+    assert result.points == 75
+    assert [one.id for one in result.criteria if not one.points] == ["backup"]
+
+
+@pytest.mark.parametrize("flow", [2, 3, 4])
+def test_a_modem_that_boots_has_that_criterion_s_points_whatever_it_takes(
+    flow: int, tmp_path: Path
+) -> None:
+    everything = f"""\
+upstream_classifiers:
+  - {{classifier_reference: 1, service_flow_reference: {flow}, rule_priority: 9}}
+"""
+    flows = _SOLUTION[_SOLUTION.index("upstream_service_flows") :]
+    (tmp_path / "modem.yaml").write_text(everything + flows)
+    result = judge(exercise(2), tmp_path)
+    assert [one.id for one in result.criteria if one.points] == ["boots"]
+
+
 ) -> None:
     (tmp_path / "modem.yaml").write_text(text)
     result = judge(exercise(2), tmp_path)
