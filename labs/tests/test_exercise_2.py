@@ -22,6 +22,9 @@ _TOS = "{low: 0xb8, high: 0xb8, mask: 0xfc}"
         (_TOS, "{low: 0xb8, high: 0xf8, mask: 0xf8}", "voice", "DSCP 47"),
         (_TOS, "{low: 0xb4, high: 0xb8, mask: 0xfc}", "voice", "DSCP 45"),
         (_TOS, "{low: 0x2c, high: 0xb8, mask: 0xfc}", "voice", "a ToS byte of 46"),
+        (_TOS, "{low: 0xb8, high: 0xb8, mask: 0xfd}", "voice", "voice with ECN 01"),
+        (_TOS, "{low: 0xb8, high: 0xb8, mask: 0xfe}", "voice", "voice with ECN 10"),
+        (_TOS, "{low: 0xb8, high: 0xba, mask: 0xff}", "voice", "voice with ECN 11"),
         ("port_end: 873", "port_end: 49999", "backup", "TCP to 874"),
         ("port_start: 873", "port_start: 100", "backup", "TCP to 872"),
         ("255.255.255.255", "255.255.255.254", "backup", "TCP to 873 of 10.0.0.103"),
@@ -35,9 +38,6 @@ def test_it_misses(right: str, wrong: str, criterion: str, packet: str, tmp_path
     assert f"A packet ({packet}" in missed[criterion]
 
 
-@pytest.mark.parametrize("text", ["[" * 30_000, "a: " + "{a: " * 10_000])
-def test_nesting_that_would_take_the_parser_long_is_refused_at_once(
-    text: str, tmp_path: Path
 def test_a_backup_of_any_port_costs_the_backup_s_points_alone(tmp_path: Path) -> None:
     ports = "      destination_port_start: 873\n      destination_port_end: 873\n"
     assert ports in _SOLUTION
@@ -61,6 +61,9 @@ upstream_classifiers:
     assert [one.id for one in result.criteria if one.points] == ["boots"]
 
 
+@pytest.mark.parametrize("text", ["[" * 30_000, "a: " + "{a: " * 10_000])
+def test_nesting_that_would_take_the_parser_long_is_refused_at_once(
+    text: str, tmp_path: Path
 ) -> None:
     (tmp_path / "modem.yaml").write_text(text)
     result = judge(exercise(2), tmp_path)

@@ -14,6 +14,7 @@ FILE: Final = "modem.yaml"
 
 _NAMES: Final = {PRIMARY: "the primary service flow", 0: "none"}
 
+_VOICE_WITH_ECN: Final = ("voice-ecn-01", "voice-ecn-10", "voice-ecn-11")
 
 _NOT_TAKEN: Final = (
     "No classifier takes it: is there an active one for it, and do all of its conditions hold?"
@@ -45,13 +46,14 @@ def voice(submission: Submission) -> Verdict:
             "dscp-for-tos",
             "The DSCP is the upper six bits of the ToS byte: 46 is 0xb8 there.",
         )
-    if flows["voice"] == VOICE and flows["voice-ecn"] != VOICE:
-        return _missed(
-            flows,
-            "voice-ecn",
-            "ecn-in-the-mask",
-            "The mask has the two ECN bits: which of the byte's bits are the DSCP?",
-        )
+    for name in _VOICE_WITH_ECN:
+        if flows["voice"] == VOICE and flows[name] != VOICE:
+            return _missed(
+                flows,
+                name,
+                "ecn-in-the-mask",
+                "The mask has a bit of ECN, or both: which of the byte's bits are the DSCP?",
+            )
     if flows["voice"] == GAMES:
         return _missed(
             flows, "voice", "flows-swapped", "Look at the classifiers' service_flow_reference."
@@ -64,7 +66,7 @@ def voice(submission: Submission) -> Verdict:
             "No classifier takes it: is there one with a tos, and is it active?",
         )
     others = ("tos-46", "af41", "dscp-before", "dscp-after", "cs6")
-    return _all_right(flows, ("voice", "voice-ecn", "voice-tcp", *others), "wrong-voice")
+    return _all_right(flows, ("voice", *_VOICE_WITH_ECN, "voice-tcp", *others), "wrong-voice")
 
 
 def games(submission: Submission) -> Verdict:
@@ -92,9 +94,15 @@ def games(submission: Submission) -> Verdict:
         return _missed(
             flows, "game-last", "range-too-short", "The range has its last port in it: 3076."
         )
-    return _all_right(
-        flows, ("game-first", "game-last", "game-before", "game-after"), "wrong-games"
-    )
+    if flows["game-first"] == flows["game-last"] == GAMES and flows["game-middle"] != GAMES:
+        return _missed(
+            flows,
+            "game-middle",
+            "port-left-out",
+            "A range has all ports from start to end.",
+        )
+    names = ("game-first", "game-middle", "game-last", "game-before", "game-after")
+    return _all_right(flows, names, "wrong-games")
 
 
 def backup(submission: Submission) -> Verdict:
@@ -136,6 +144,13 @@ def backup(submission: Submission) -> Verdict:
         return _missed(
             flows, "backup-udp", "udp-too", "The classifier takes UDP, too: give a protocol."
         )
+    if all(flows[name] == BACKUP for name in ("backup", "backup-before", "backup-far-after")):
+        return _missed(
+            flows,
+            "backup-before",
+            "any-port",
+            "The classifier takes what goes to any port of server2: give it the backup's.",
+        )
     if flows["backup-far-after"] == BACKUP and flows["backup"] == BACKUP:
         return _missed(
             flows,
@@ -144,13 +159,6 @@ def backup(submission: Submission) -> Verdict:
             "One port is a range, too: without an end it goes up to 65535.",
         )
     others = ("backup-port", "backup-udp", "backup-before", "backup-after")
-    if all(flows[name] == BACKUP for name in ("backup", "backup-before", "backup-far-after")):
-        return _missed(
-            flows,
-            "backup-before",
-            "any-port",
-            "The classifier takes what goes to any port of server2: give it the backup's.",
-        )
     return _all_right(flows, ("backup", *others), "wrong-backup")
 
 

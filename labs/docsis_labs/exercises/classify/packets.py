@@ -60,8 +60,14 @@ _tcp = partial(_packet, make=ipv4_tcp)
 
 PACKETS: Final = {
     "voice": _udp("voice", server=SERVER_1, ports=(40_000, 4000), flow=VOICE, tos=EF),
-    "voice-ecn": _udp(
-        "voice with ECN", server=SERVER_1, ports=(40_000, 4000), flow=VOICE, tos=EF | 1
+    "voice-ecn-01": _udp(
+        "voice with ECN 01", server=SERVER_1, ports=(40_000, 4000), flow=VOICE, tos=EF | 1
+    ),
+    "voice-ecn-10": _udp(
+        "voice with ECN 10", server=SERVER_1, ports=(40_000, 4000), flow=VOICE, tos=EF | 2
+    ),
+    "voice-ecn-11": _udp(
+        "voice with ECN 11", server=SERVER_1, ports=(40_000, 4000), flow=VOICE, tos=EF | 3
     ),
     "voice-tcp": _tcp("EF on TCP", server=SERVER_2, ports=(40_000, 5060), flow=VOICE, tos=EF),
     "tos-46": _udp(
@@ -72,6 +78,7 @@ PACKETS: Final = {
     "dscp-after": _udp("DSCP 47", server=SERVER_1, ports=(1, 2), flow=PRIMARY, tos=EF + 4),
     "cs6": _udp("DSCP CS6", server=SERVER_1, ports=(1, 2), flow=PRIMARY, tos=48 << 2),
     "game-first": _udp("UDP to 3074", server=SERVER_1, ports=(50_000, 3074), flow=GAMES),
+    "game-middle": _udp("UDP to 3075", server=SERVER_1, ports=(50_000, 3075), flow=GAMES),
     "game-last": _udp("UDP to 3076", server=SERVER_2, ports=(50_000, 3076), flow=GAMES),
     "game-before": _udp("UDP to 3073", server=SERVER_1, ports=(50_000, 3073), flow=PRIMARY),
     "game-after": _udp("UDP to 3077", server=SERVER_1, ports=(50_000, 3077), flow=PRIMARY),
