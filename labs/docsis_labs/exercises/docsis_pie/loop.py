@@ -85,10 +85,11 @@ class StudentLaw(DeviceLaw):
 
     def update(self, readings: Readings, tick: int) -> tuple[Settings, Observation]:
         """See `DeviceLaw`."""
+        # RFC 8034 asks for the burst allowance before it takes an interval from it (A.2).
+        bursting = bool(self.observe(readings).state.burst_allowance[0] > 0)
         settings, seen = super().update(readings, tick)
         # Predicted by the controller: the student's prediction has been compared with it.
         qdelay = float(seen.qdelay[0])
-        bursting = bool(seen.state.burst_allowance[0] > 0)
         state = self._student.call("update", self._state, qdelay, self._target, bursting)
         self._state, drop_prob = _checked(state)
         prob = to_prob(np.array([drop_prob]))
