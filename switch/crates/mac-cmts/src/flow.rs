@@ -92,6 +92,8 @@ pub(crate) struct Turn {
     pub(crate) most: u32,
     /// Minislots that it has so far.
     pub(crate) minislots: u32,
+    /// Minislots that its reserved rate entitles it to and that have no place yet.
+    pub(crate) reserved: u32,
 }
 
 /// A flow's grants and polls that come by themselves.

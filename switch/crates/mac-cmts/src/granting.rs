@@ -25,7 +25,13 @@ impl Scheduler {
         flow.policing.charge(self.now, bytes);
         let single = self.sizes.cutting != Cutting::Stream;
         if let Some(reservation) = &mut flow.reservation {
-            reservation.spend(self.now, bytes, single);
+            let within = minislots.min(flow.turn.reserved);
+            if unsolicited {
+                reservation.serve(self.now, bytes);
+            } else if within > 0 {
+                flow.turn.reserved -= within;
+                reservation.spend(self.now, self.sizes.bytes(within), single);
+            }
         }
         let before = flow.asked.bytes(&self.sizes);
         flow.asked = flow.asked.after(minislots, &self.sizes);

@@ -64,7 +64,12 @@ impl Scheduler {
             } else {
                 self.sizes.minislots(entitled)
             };
-            if self.share(index, minislots.into()) == (End::Full, 0) {
+            // A burst that must not be cut is granted at once, a part when all shares are known.
+            self.reserve(index, minislots);
+            let (end, given) = self.share(index, minislots.into());
+            let placed = self.is_whole(index);
+            self.reserve(index, if placed { 0 } else { given as u32 });
+            if (end, given) == (End::Full, 0) {
                 self.queues.reserved.push_front(index);
                 break;
             }

@@ -57,9 +57,10 @@ impl Reservation {
         u64::try_from(self.tokens.max(0) / TOKENS_PER_BYTE).unwrap_or(u64::MAX)
     }
 
-    /// A grant of `bytes`, within the reservation or not. Where a burst carries one frame
-    /// (`single`), a short one counts for the assumed packet size. A burst that is longer than
-    /// what it was entitled to is owed, up to a second's worth.
+    /// A grant of `bytes` on request, which the flow got because it was entitled to it. What it has
+    /// beyond that costs nothing here, or the flow would miss its rate when others come. Where a
+    /// burst carries one frame (`single`), a short one counts for the assumed packet size. A burst
+    /// that is longer than what it was entitled to is owed, up to a second's worth.
     pub(crate) fn spend(&mut self, now: u64, bytes: u64, single: bool) {
         self.earn(now);
         let bytes = if single {
@@ -69,5 +70,33 @@ impl Reservation {
         };
         let least = -(i128::from(self.rate) * i128::from(PATIENCE)).max(2 * self.frame());
         self.tokens = (self.tokens - i128::from(bytes) * TOKENS_PER_BYTE).max(least);
+    }
+
+    /// A grant of `bytes` without a request: it serves the reservation too, and owes it nothing.
+    pub(crate) fn serve(&mut self, now: u64, bytes: u64) {
+        self.earn(now);
+        let rest = (self.tokens - i128::from(bytes) * TOKENS_PER_BYTE).max(0);
+        self.tokens = self.tokens.min(rest);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A byte a microsecond.
+    const RATE: u64 = 8_000_000;
+
+    #[test]
+    fn grants_without_a_request_leave_no_debt() {
+        let mut reservation = Reservation::new(0, RATE, 0);
+        reservation.serve(0, 1000);
+        assert_eq!(reservation.entitled(0), 522);
+        reservation.serve(0, 9_000_000);
+        assert_eq!(reservation.entitled(100_000), 100);
+        // A burst that is longer than what the flow was entitled to is owed, and stays owed.
+        reservation.spend(100_000, 300, true);
+        reservation.serve(100_000, 1000);
+        assert_eq!(reservation.entitled(350_000), 50);
     }
 }

@@ -33,6 +33,7 @@ impl Scheduler {
                 map: self.counted.maps,
                 most,
                 minislots: 0,
+                reserved: 0,
             };
         }
         Some(flow.turn)
@@ -49,6 +50,14 @@ impl Scheduler {
         }
         flow.queued_reserved = false;
         None
+    }
+
+    /// What the next grants of this MAP give the flow, up to so many minislots, is within its
+    /// reserved rate.
+    pub(crate) fn reserve(&mut self, index: FlowIndex, minislots: u32) {
+        if let Some(flow) = self.flows.get_mut(index) {
+            flow.turn.reserved = minislots;
+        }
     }
 
     /// The least priority of which nobody was served for too long, if it is time for a rescue.

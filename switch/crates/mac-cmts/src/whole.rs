@@ -18,7 +18,9 @@ impl Scheduler {
                 continue;
             };
             if entitled > 0 {
+                self.reserve(index, u32::MAX);
                 self.grant_burst(index);
+                self.reserve(index, 0);
             }
             self.queues.reserved.push_back(index);
         }

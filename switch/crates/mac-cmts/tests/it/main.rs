@@ -8,6 +8,7 @@ mod hostile;
 mod laws;
 mod marks;
 mod proactive;
+mod reserved;
 mod services;
 mod sharing;
 mod timing;
