@@ -81,6 +81,11 @@ impl Budget {
         Some((mean - away(mean, capacity)) / self.minislot_bits)
     }
 
+    /// The longest burst that can be saved up for, minislots.
+    pub(crate) fn longest(&self) -> u64 {
+        self.keep / self.minislot_bits
+    }
+
     /// What it has now.
     pub(crate) fn capacity(&self) -> Option<Capacity> {
         self.capacity

@@ -100,14 +100,27 @@ impl Scheduler {
             }
             return true;
         }
-        let no_place = self.draft.first_fit(wanted, self.draft.start()).is_none();
-        if self.solicited == 0 && (no_place || u64::from(wanted) > self.grantable) {
+        let fits = self.draft.first_fit(wanted, self.draft.start()).is_some();
+        let wanted = u64::from(wanted);
+        if wanted + self.promised > self.grantable && wanted <= self.budget.longest() {
+            // The channel's capacity falls short of it, now: what is left is saved for it, or
+            // shorter bursts would take that for ever.
+            self.grantable = self.grantable.min(self.promised);
+            if fits && let Some(flow) = self.flows.get_mut(index) {
+                flow.unfit = 0;
+            }
+            // A MAP stretches only for what may be granted.
+            if fits || self.profile.stretch {
+                return false;
+            }
+        }
+        if self.solicited == 0 && (!fits || wanted > self.grantable) {
             self.note_unfit(index);
         }
         false
     }
 
-    /// It was the first of those that must be whole, and did not fit; at some time that is enough.
+    /// It did not fit, although nothing was granted on request before; at some time that is enough.
     fn note_unfit(&mut self, index: FlowIndex) {
         let Some(flow) = self.flows.get_mut(index) else {
             return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! RF congestion: what other users leave of a channel changes while it runs.
 
-use mac_wire::{Amount, Capacity, Packing, Profile, Service, Sid};
+use mac_wire::{Amount, Capacity, FlowConfig, Minislot, Packing, Periodic, Profile, Service, Sid};
 use proptest::prelude::*;
 
 use crate::calls::call;
@@ -48,39 +48,90 @@ fn the_next_map_has_the_new_rate() {
     assert_eq!(granted, 1999, "all but contention");
 }
 
-/// 1 Mbit/s are 15.6 minislots of a MAP, and a frame takes 96 that must not be cut.
-#[test]
-fn a_whole_burst_goes_when_enough_was_left_for_it() {
+/// What each flow of a channel of whole bursts gets in 1000 MAPs of 1 Mbit/s, minislots, while it
+/// always asks for one of its length. 1 Mbit/s are 15.6 minislots of a MAP.
+fn whole_bursts(lengths: &[u32]) -> Vec<u64> {
     let mut drive = Drive::new(Profile::docsis_1_1_004(2 * MS).unwrap());
-    drive.admit(best_effort(1));
     drive
         .scheduler
         .set_capacity(capacity(1_000_000, 0))
         .unwrap();
-    drive.request_soon(1, Amount::Minislots(96));
-    for _ in 0..20 {
-        drive.step();
+    for sid in (1..).take(lengths.len()) {
+        drive.admit(best_effort(sid));
     }
-    // A steady load of more than the channel has.
-    let from = drive.maps.len();
-    while drive.maps.len() < from + 1000 {
+    let mut granted = vec![0; lengths.len()];
+    for number in 0..1020 {
         let map = drive.step();
-        if !map.pending.contains(&Sid(1)) {
-            let contention = map.elements.iter().find(|e| e.sid == Sid::ALL).unwrap();
-            drive.request(1, Amount::Minislots(96), contention.first);
+        let contention = map.elements.iter().find(|e| e.sid == Sid::ALL).unwrap();
+        for (place, &minislots) in lengths.iter().enumerate() {
+            let sid = place as u16 + 1;
+            if !map.pending.contains(&Sid(sid)) {
+                let sent = Minislot(contention.first.0 + u64::from(sid));
+                drive.request(sid, Amount::Minislots(minislots), sent);
+            }
+            // A steady load of more than the channel has.
+            if number >= 20 {
+                granted[place] += total(&map, |e| e.usage.is_data() && e.sid == Sid(sid));
+            }
         }
     }
-    let maps = &drive.maps[from..];
-    let bits: u64 = maps
-        .iter()
-        .map(|map| total(map, |e| e.usage.is_data()) * 128)
-        .sum();
+    let maps = &drive.maps[20..];
+    let bits = 128 * granted.iter().sum::<u64>();
     let described = maps[999].end.0 - maps[0].start.0;
     let earned = described * 25_000 / 1000;
     // What was saved at first is a burst of 255 minislots at the most.
     assert!(bits <= earned + 255 * 128, "{bits} of {earned}");
     assert!(bits >= earned * 95 / 100, "{bits} of {earned}");
     assert_eq!(drive.statistics().requests_impossible, 0);
+    granted
+}
+
+/// A frame takes 96 minislots that must not be cut, and two in a concatenation 192.
+#[test]
+fn a_whole_burst_goes_when_enough_was_left_for_it() {
+    whole_bursts(&[96]);
+    // Each waits for nine others, for more than 64 MAPs.
+    let granted = whole_bursts(&[192; 10]);
+    let each = granted.iter().sum::<u64>() / 10;
+    assert!(
+        granted.iter().all(|one| one.abs_diff(each) <= 192),
+        "{granted:?}"
+    );
+}
+
+/// Short bursts do not take what a long one waits for.
+#[test]
+fn what_is_left_is_saved_for_the_burst_whose_turn_it_is() {
+    let granted = whole_bursts(&[20, 20, 20, 20, 192]);
+    assert!(granted.iter().all(|&one| one > 500), "{granted:?}");
+}
+
+/// A call of 16 minislots in each MAP leaves no room for a frame, however much it stretches, and
+/// whatever is left by others.
+#[test]
+fn a_burst_for_which_no_map_has_room_is_given_up() {
+    for capacity in [None, capacity(2_000_000, 0)] {
+        let mut drive = Drive::new(Profile::docsis_1_1_004(2 * MS).unwrap());
+        drive.admit(FlowConfig {
+            service: Service::Unsolicited {
+                grants: Periodic {
+                    interval: 2 * MS,
+                    jitter: 0,
+                },
+                size: 218,
+                per_interval: 1,
+            },
+            ..call(1, 0)
+        });
+        drive.scheduler.set_capacity(capacity).unwrap();
+        drive.admit(best_effort(2));
+        drive.request_soon(2, Amount::Minislots(96));
+        for _ in 0..2000 {
+            drive.step_used();
+        }
+        assert_eq!(drive.statistics().requests_impossible, 1, "{capacity:?}");
+        assert!(!drive.maps.last().unwrap().pending.contains(&Sid(2)));
+    }
 }
 
 #[test]
