@@ -70,11 +70,8 @@ impl<I> Channel<I> {
             self.unseat(sid, ends);
         }
         for flow in set {
-            let same = |seat: &Seat<I>| {
-                let kind = |flow: &FlowConfig| std::mem::discriminant(&flow.service);
-                kind(&seat.flow) == kind(&flow) && seat.flow.policy == flow.policy
-            };
-            if self.seats.get(flow.sid).is_some_and(same) {
+            let goes_on = |seat: &Seat<I>| seat.flow.goes_on_with(&flow);
+            if self.seats.get(flow.sid).is_some_and(goes_on) {
                 if let Some(seat) = self.seats.get_mut(flow.sid) {
                     seat.station.configure(&self.profile, &flow);
                     seat.flow = flow;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Decides which service flows a channel admits.
 
-use std::mem::discriminant;
-
 use mac_wire::{FlowConfig, Minislot, Service, Sid};
 
 use crate::asked::Asked;
@@ -25,7 +23,7 @@ const LONGEST_REQUEST: u32 = 255;
 
 impl Scheduler {
     /// Takes a service flow, or another configuration of a known one, whole or not at all. What a
-    /// known one asked for stays asked for if its service stays; unsolicited grants and polls that do
+    /// known one asked for stays asked for if it goes on ([`FlowConfig::goes_on_with`]); unsolicited grants and polls that do
     /// not change stay where they are.
     ///
     /// # Errors
@@ -141,6 +139,7 @@ impl Scheduler {
         let whole = self.whole_bytes(&config);
         let flow = Flow {
             since: Minislot(self.next),
+            began: self.now,
             policing: Policing::new(self.now, &config, &self.parameters, self.map_ns, whole),
             reservation: self.reservation(&config),
             asked: Asked::Nothing,
@@ -157,7 +156,7 @@ impl Scheduler {
         self.flows.insert(flow);
     }
 
-    /// Gives a known flow another configuration, with what it asked for unless its service changes.
+    /// Gives a known flow another configuration, with what it asked for unless it begins anew.
     fn change(&mut self, index: FlowIndex, config: FlowConfig) {
         let whole = self.whole_bytes(&config);
         let reservation = self.reservation(&config);
@@ -174,12 +173,15 @@ impl Scheduler {
             flow.reservation = reservation;
         }
         self.queues.leave(index, flow);
-        // A modem whose service changes begins anew, and an unsolicited service has no use for another
-        // grant. A burst that has to be whole and is longer than it may be now would wait for ever.
-        let other = discriminant(&flow.config.service) != discriminant(&config.service);
+        // The modem begins anew, too. A burst that has to be whole and is longer than it may be now
+        // would wait for ever.
+        let anew = !flow.config.goes_on_with(&config);
+        if anew {
+            flow.began = now;
+        }
         let cutting = self.sizes.cutting;
         let goes_whole = cutting == Cutting::Whole || needs_whole(config.policy, cutting);
-        if other || goes_whole && flow.asked.bytes(&self.sizes) > whole {
+        if anew || goes_whole && flow.asked.bytes(&self.sizes) > whole {
             self.queues.forget(index, flow);
         }
         flow.config = config;

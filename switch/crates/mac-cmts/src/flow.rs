@@ -18,6 +18,9 @@ pub(crate) struct Flow {
     pub(crate) config: FlowConfig,
     /// Grants from this minislot on are its own; those before were another's of its SID.
     pub(crate) since: Minislot,
+    /// When it was admitted or last began anew, nanoseconds: requests from before ask for what its
+    /// modem asks for again.
+    pub(crate) began: u64,
     pub(crate) policing: Policing,
     pub(crate) reservation: Option<Reservation>,
     pub(crate) asked: Asked,

@@ -28,7 +28,8 @@ impl Scheduler {
                 } else {
                     Way::Contention
                 };
-                self.request(request, sent, way);
+                let written = self.profile.clock.start(sent);
+                self.request(request, (sent, written), way);
             }
             Heard::Burst {
                 sid,
@@ -41,13 +42,16 @@ impl Scheduler {
                 if !self.burst(sid, first, (used, headers), queue_indicator) {
                     self.counted.bursts_unknown += 1;
                 } else if let Some(request) = request {
-                    self.request(request, first, Way::Piggyback);
+                    let start = self.profile.clock.start(first);
+                    let written = start.saturating_sub(self.profile.timing.burst_preparation);
+                    self.request(request, (first, written), Way::Piggyback);
                 }
             }
         }
     }
 
-    fn request(&mut self, request: Request, sent: Minislot, way: Way) {
+    /// A request that was written at a time, nanoseconds, and sent from a minislot on.
+    fn request(&mut self, request: Request, (sent, written): (Minislot, u64), way: Way) {
         let Some(index) = self.flows.index(request.sid) else {
             self.counted.requests_unknown += 1;
             return;
@@ -55,6 +59,10 @@ impl Scheduler {
         let Some(flow) = self.flows.get_mut(index) else {
             return;
         };
+        if written < flow.began {
+            self.counted.requests_outdated += 1;
+            return;
+        }
         if !may_ask(flow, way) {
             self.counted.requests_forbidden += 1;
             return;

@@ -34,6 +34,8 @@ pub struct Statistics {
     pub collisions: u64,
     /// Requests of SIDs that do not exist.
     pub requests_unknown: u64,
+    /// Requests from before their flow was admitted or began anew.
+    pub requests_outdated: u64,
     /// Requests that the service or the request/transmission policy forbids.
     pub requests_forbidden: u64,
     /// Requests for nothing, or in units that the channel does not use.

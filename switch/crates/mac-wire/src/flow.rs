@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! An upstream service flow as the MAC sees it: TLV 24 of a configuration file.
 
+use std::mem::discriminant;
+
 use crate::policy::Policy;
 
 /// A service flow's number on a channel: 14 bits, not 0.
@@ -138,5 +140,13 @@ impl FlowConfig {
             backoff_eighths: 8,
             request_unit: 4,
         }
+    }
+
+    /// Whether a flow that is known with this configuration goes on with another one, with what it
+    /// asked for and sent in part. With another scheduling service or another policy it begins anew,
+    /// at the modem and at the CMTS: were it only one of them, bytes would be granted twice or never.
+    #[must_use]
+    pub fn goes_on_with(&self, other: &Self) -> bool {
+        discriminant(&self.service) == discriminant(&other.service) && self.policy == other.policy
     }
 }

@@ -3,6 +3,7 @@
 
 mod agreement;
 mod bucket;
+mod changes;
 mod every_map;
 mod idle;
 mod laws;

@@ -51,6 +51,7 @@ pub struct Lengths {
     pub endless: Option<u32>,
     pub numbers: u64,
     pub given_up: u64,
+    pub abandoned: u64,
 }
 
 impl Lengths {
@@ -150,6 +151,10 @@ impl Queue for Lengths {
         })
     }
 
+    fn abandon(&mut self, _now: u64, _frame: Frame<Packet>) {
+        self.abandoned += 1;
+    }
+
     fn give_up(&mut self, now: u64) {
         self.given_up += u64::from(self.pop(now).is_some());
     }
@@ -162,6 +167,13 @@ pub struct Plant {
     /// How often a station's queue was asked for.
     pub looks: u64,
     pub delivered: Vec<(u64, Sid, Packet)>,
+}
+
+impl Plant {
+    /// Frames of all queues that were sent in part and never will be whole.
+    pub fn abandoned(&self) -> u64 {
+        self.queues.iter().map(|queue| queue.abandoned).sum()
+    }
 }
 
 impl Plant {

@@ -142,13 +142,21 @@ fn nrtps_is_polled_and_may_contend() {
 }
 
 #[test]
-fn what_was_asked_for_is_forgotten_with_the_service() {
+fn what_was_asked_for_is_forgotten_with_the_service_and_with_the_policy() {
     let other_priority = FlowConfig {
         priority: 3,
         ..best_effort(1)
     };
+    let other_policy = FlowConfig {
+        policy: Policy(Policy::PIGGYBACK),
+        ..best_effort(1)
+    };
     // 5 minislots of a request, and 16 of each unsolicited grant.
-    for (config, least) in [(other_priority, 5), (call(1, 0), 16)] {
+    for (config, least) in [
+        (other_priority, Some(5)),
+        (other_policy, None),
+        (call(1, 0), Some(16)),
+    ] {
         let mut drive = channel();
         drive.admit(best_effort(1));
         drive.step();
@@ -162,6 +170,6 @@ fn what_was_asked_for_is_forgotten_with_the_service() {
         drive.admit(config);
         let grants: Vec<Element> = (0..20).flat_map(|_| grants_to(&drive.step(), 1)).collect();
         let lengths = grants.iter().map(|grant| grant.minislots);
-        assert_eq!(lengths.min(), Some(least));
+        assert_eq!(lengths.min(), least);
     }
 }

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Service flows that change, come and go while they send.
+
+use mac_channel::Channel;
+use mac_wire::{FlowConfig, Policy, Profile, Sid};
+
+use crate::plant::{Packet, Plant, with_flows};
+
+const MILLISECOND: u64 = 1_000_000;
+
+/// Changes one flow's configuration.
+fn change(channel: &mut Channel<Packet>, plant: &mut Plant, now: u64, flow: FlowConfig) {
+    let prepared = channel.prepare(now, Vec::new(), vec![flow], None).unwrap();
+    channel.commit(now, prepared, plant);
+    channel.wake(now, flow.sid, plant);
+}
+
+/// Another policy, and the modem begins anew: it asks again for all that waits. The CMTS has
+/// forgotten what was asked for, and hears no request that was on its way.
+#[test]
+fn what_waits_is_granted_once_when_a_policy_changes() {
+    const FRAMES: u64 = 200;
+    let flow = FlowConfig::best_effort(Sid(1));
+    let other = FlowConfig {
+        policy: Policy(Policy::PRIORITY_REQUESTS),
+        ..flow
+    };
+    let profile = Profile::docsis_3_0();
+    // In steps that meet requests in contention, in bursts, and bytes that wait at the CMTS.
+    for step in 0..60 {
+        let (mut channel, mut plant) = with_flows(&profile, [flow].into_iter(), 1);
+        let came = 20 * MILLISECOND;
+        channel.step(came, &mut plant, &mut ());
+        for _ in 0..FRAMES {
+            plant.lengths(flow.sid).push(came, 1000);
+        }
+        channel.wake(came, flow.sid, &mut plant);
+        let now = came + step * 250_000;
+        channel.step(now, &mut plant, &mut ());
+        change(&mut channel, &mut plant, now, other);
+        channel.step(now + 500 * MILLISECOND, &mut plant, &mut ());
+        assert_eq!(plant.delivered.len() as u64 + plant.abandoned(), FRAMES);
+        let statistics = channel.scheduler().statistics();
+        // Beside headers, what MAPs had granted that nobody fills now: two of 2 ms are 12,650 bytes.
+        let most = FRAMES * 1016 * 102 / 100 + 12_650;
+        assert!(
+            statistics.bytes_granted < most,
+            "{} at {step}",
+            statistics.bytes_granted
+        );
+    }
+}
