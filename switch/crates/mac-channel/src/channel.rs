@@ -121,16 +121,6 @@ impl<I> Channel<I> {
         Ok(())
     }
 
-    /// Removes a service flow; whether there was one. What it has sent still arrives.
-    pub fn remove(&mut self, now: u64, sid: Sid) -> bool {
-        if self.leave(sid).is_none() {
-            return false;
-        }
-        self.now = self.now.max(now);
-        self.scheduler.remove(self.now, sid);
-        true
-    }
-
     /// Takes a service flow's seat away, wherever it is entered.
     pub(crate) fn leave(&mut self, sid: Sid) -> Option<Box<Seat<I>>> {
         let seat = self.seats.take(sid)?;

@@ -85,6 +85,14 @@ impl<I> Channel<I> {
         self.scheduler = scheduler;
     }
 
+    /// Removes a service flow; whether there was one. What it has sent whole still arrives; of a frame
+    /// that it has sent in part the queue is told ([`Queue::abandon`]).
+    pub fn remove<E: Ends<Item = I>>(&mut self, now: u64, sid: Sid, ends: &mut E) -> bool {
+        self.now = self.now.max(now);
+        self.scheduler.remove(self.now, sid);
+        self.unseat(sid, ends)
+    }
+
     /// What the scheduler and the modem were last told of a service flow.
     #[must_use]
     pub fn flow(&self, sid: Sid) -> Option<&FlowConfig> {
@@ -99,14 +107,16 @@ impl<I> Channel<I> {
         (self.deliveries.len() + cut.count()) as u64
     }
 
-    fn unseat<E: Ends<Item = I>>(&mut self, sid: Sid, ends: &mut E) {
+    /// Takes a station away; whether there was one.
+    fn unseat<E: Ends<Item = I>>(&mut self, sid: Sid, ends: &mut E) -> bool {
         let Some(mut seat) = self.leave(sid) else {
-            return;
+            return false;
         };
         if let Some(frame) = seat.station.take_staged()
             && let Some(mut queue) = ends.queue(sid)
         {
             queue.abandon(self.now, frame);
         }
+        true
     }
 }

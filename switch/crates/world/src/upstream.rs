@@ -199,8 +199,24 @@ impl Upstream {
     }
 
     /// Removes a service flow; which queue it had.
-    pub fn remove(&mut self, now: u64, sid: Sid) -> Option<(u32, QueueId)> {
-        if !self.channel.remove(now, sid) {
+    pub fn remove(
+        &mut self,
+        runtime: &Runtime,
+        net: &mut Net,
+        devices: &mut [DeviceNode],
+        sid: Sid,
+    ) -> Option<(u32, QueueId)> {
+        let now = net.now;
+        let mut ends = RfEnds {
+            number: self.number,
+            clock: self.channel.profile().clock,
+            runtime,
+            net,
+            devices,
+            members: &self.members,
+            capture: self.capture.as_ref(),
+        };
+        if !self.channel.remove(now, sid, &mut ends) {
             return None;
         }
         let member = self.members.remove(sid)?;

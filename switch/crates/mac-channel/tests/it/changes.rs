@@ -50,3 +50,30 @@ fn what_waits_is_granted_once_when_a_policy_changes() {
         );
     }
 }
+
+/// A frame that was sent in part never arrives when its flow is removed, and its queue is told.
+#[test]
+fn a_frame_that_was_sent_in_part_is_abandoned_with_its_flow() {
+    const FRAMES: u64 = 60;
+    let flow = FlowConfig::best_effort(Sid(1));
+    let mut cut = 0;
+    for step in 0..40 {
+        let (mut channel, mut plant) = with_flows(&Profile::docsis_3_0(), [flow].into_iter(), 1);
+        for _ in 0..FRAMES {
+            plant.lengths(flow.sid).push(0, 1518);
+        }
+        channel.wake(0, flow.sid, &mut plant);
+        let now = 5 * MILLISECOND + step * 500_000;
+        channel.step(now, &mut plant, &mut ());
+        let under_way = channel.frames_under_way();
+        assert!(channel.remove(now, flow.sid, &mut plant));
+        assert!(!channel.remove(now, flow.sid, &mut plant));
+        assert_eq!(channel.frames_under_way() + plant.abandoned(), under_way);
+        channel.step(now + 500 * MILLISECOND, &mut plant, &mut ());
+        let waits = plant.lengths(flow.sid).frames.len() as u64;
+        let arrived = plant.delivered.len() as u64;
+        assert_eq!(arrived + plant.abandoned() + waits, FRAMES, "{step}");
+        cut += plant.abandoned();
+    }
+    assert!(cut > 10, "{cut}");
+}

@@ -255,7 +255,7 @@ proptest! {
             if push {
                 plant.lengths(flow.sid).push(now, 300);
                 channel.wake(now, flow.sid, &mut plant);
-            } else if channel.remove(now, flow.sid) {
+            } else if channel.remove(now, flow.sid, &mut plant) {
                 gone.push(flow.sid);
                 prop_assert!(channel.station(flow.sid).is_none());
             } else {

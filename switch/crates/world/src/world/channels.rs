@@ -135,14 +135,17 @@ impl World {
         Ok(())
     }
 
-    /// A channel carries a service flow no more. What it has sent still arrives; what waits, stays.
+    /// A channel carries a service flow no more. What it has sent whole still arrives, a frame that
+    /// it has sent in part is dropped, and what waits, stays.
     ///
     /// # Errors
     /// There is no such channel, or no such SID on it.
     pub fn remove_upstream_flow(&mut self, channel: &str, sid: u16) -> Result<(), WorldError> {
         self.run_until(self.net.now)?;
         let at = self.channel_index(channel)?;
-        let Some((device, queue)) = self.channels[at].remove(self.net.now, Sid(sid)) else {
+        let removed =
+            self.channels[at].remove(&self.runtime, &mut self.net, &mut self.devices, Sid(sid));
+        let Some((device, queue)) = removed else {
             return Err(invalid(format!("channel \"{channel}\" has no SID {sid}")));
         };
         self.devices[device as usize].set_upstream(queue, None);

@@ -364,6 +364,30 @@ fn a_flow_that_is_removed_sends_no_more_and_another_takes_its_place() {
     assert_eq!(arrived(&world) + totals.link_dropped, 100);
 }
 
+/// Of a frame that was sent in part the rest never comes: it is dropped, and on no link any more.
+#[test]
+fn a_frame_that_was_sent_in_part_is_dropped_with_its_flow() {
+    let mut cut = 0;
+    for step in 0..20 {
+        let mut world = plant(2, Profile::docsis_3_0(), 1, ServiceFlowConfig::default());
+        let stream = send(&mut world, 0, FRAME, vec![100 * MILLISECOND; 60]);
+        // In the middle of the backlog, which is cut wherever a MAP ends.
+        world
+            .run_until(110 * MILLISECOND + step * MILLISECOND / 2)
+            .unwrap();
+        world.remove_upstream_flow(CHANNEL, 1).unwrap();
+        world.run_until(SECOND).unwrap();
+        let totals = world.totals();
+        assert_eq!(totals.on_links, 0, "{step}");
+        let waits = in_devices(&world, 1);
+        let received = world.counts(stream).unwrap().received_frames;
+        assert_eq!(received + totals.link_dropped + waits, 60, "{step}");
+        assert!(waits > 0);
+        cut += totals.link_dropped;
+    }
+    assert!(cut > 10, "{cut}");
+}
+
 fn words<T>(result: Result<T, WorldError>) -> String {
     match result {
         Err(WorldError::Invalid(words)) => words,
