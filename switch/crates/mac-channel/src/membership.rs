@@ -21,8 +21,9 @@ pub struct Prepared {
 
 impl<I> Channel<I> {
     /// Whether the scheduler would take a change: without these service flows, and then with each of
-    /// those, one after the other, be it new or another configuration of a known one; and with what
-    /// other users leave of the channel, where that changes. Nothing changes yet: that is for [`Channel::commit`], before anything else is done with the channel.
+    /// those, one after the other, be it new or another configuration of a known one; where what other
+    /// users leave of the channel changes, too, that is what all of them have to fit. Nothing changes
+    /// yet: that is for [`Channel::commit`], before anything else is done with the channel.
     ///
     /// # Errors
     /// The SID that cannot be removed, because it is not there, or that the scheduler refuses; no SID
@@ -42,11 +43,12 @@ impl<I> Channel<I> {
                 return Err((Some(sid), Refusal(words)));
             }
         }
-        let taken = scheduler.admit_all(now, &set);
-        taken.map_err(|(sid, refusal)| (Some(sid), refusal))?;
-        if let Some(capacity) = capacity {
-            let taken = scheduler.set_capacity(capacity);
-            taken.map_err(|refusal| (None, refusal))?;
+        match capacity {
+            Some(capacity) => scheduler.admit_with_capacity(now, &set, capacity)?,
+            None => {
+                let taken = scheduler.admit_all(now, &set);
+                taken.map_err(|(sid, refusal)| (Some(sid), refusal))?;
+            }
         }
         Ok(Prepared {
             scheduler,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Decides which service flows a channel admits.
 
-use mac_wire::{FlowConfig, Minislot, Service, Sid};
+use mac_wire::{Capacity, FlowConfig, Minislot, Service, Sid};
 
 use crate::asked::Asked;
 use crate::flow::{Flow, FlowIndex, Turn, Unsolicited, Waits};
@@ -40,15 +40,49 @@ impl Scheduler {
     /// # Errors
     /// The SID of the first that is not taken, and why. Those before it are.
     pub fn admit_all(&mut self, now: u64, flows: &[FlowConfig]) -> Result<(), (Sid, Refusal)> {
+        self.admit_within(now, flows, self.budget.capacity())
+    }
+
+    /// Takes several service flows as [`Self::admit_all`] does, and from the next MAP on other users
+    /// leave another part of the channel ([`Self::set_capacity`]). What is promised then has to fit
+    /// that part, whatever they leave now and in whichever order the flows are.
+    ///
+    /// # Errors
+    /// The SID of one that is not taken, or none where it is the capacity, and why. Some are taken, so
+    /// the scheduler is of no use any more.
+    pub fn admit_with_capacity(
+        &mut self,
+        now: u64,
+        flows: &[FlowConfig],
+        capacity: Option<Capacity>,
+    ) -> Result<(), (Option<Sid>, Refusal)> {
+        let admitted = self.admit_within(now, flows, None);
+        admitted.map_err(|(sid, refusal)| (Some(sid), refusal))?;
+        let set = self.set_capacity(capacity);
+        set.map_err(|refusal| (None, refusal))?;
+        // As for one flow, those that were admitted before may be promised more than is left now.
+        let promised = flows.iter().rev().find(|flow| self.is_promised(flow));
+        promised.map_or(Ok(()), |flow| {
+            let checked = self.check_promised(self.promised_share(), flow.sid, capacity);
+            checked.map_err(|refusal| (Some(flow.sid), refusal))
+        })
+    }
+
+    fn admit_within(
+        &mut self,
+        now: u64,
+        flows: &[FlowConfig],
+        capacity: Option<Capacity>,
+    ) -> Result<(), (Sid, Refusal)> {
         self.now = self.now.max(now);
         self.steps_left = self.parameters.most_steps;
         flows.iter().try_for_each(|flow| {
-            let admitted = self.admit_one(*flow);
+            let admitted = self.admit_one(*flow, capacity);
             admitted.map_err(|refusal| (flow.sid, refusal))
         })
     }
 
-    fn admit_one(&mut self, config: FlowConfig) -> Result<(), Refusal> {
+    fn admit_one(&mut self, config: FlowConfig, capacity: Option<Capacity>) -> Result<(), Refusal> {
         config.check(&self.profile)?;
         let known = self.flows.index(config.sid);
         let mut wanted = loads(
@@ -58,7 +92,7 @@ impl Scheduler {
             &self.parameters,
             self.map_ns,
         )?;
-        self.check_shares(&config, known, &wanted)?;
+        self.check_shares(&config, known, &wanted, capacity)?;
         let kept = known.is_some_and(|index| self.has_loads(index, &wanted));
         if !kept {
             self.place_loads(&config, known, &mut wanted)?;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the channel can promise: reserved rates, and windows of unsolicited grants and polls.
 
-use mac_wire::{Capacity, FlowConfig, Minislot};
+use mac_wire::{Capacity, FlowConfig, Minislot, Sid};
 
 use crate::admission::{FRAME, reserved_rate};
 use crate::effort::Effort;
@@ -25,12 +25,13 @@ impl Scheduler {
         }
     }
 
-    /// All that is promised has to leave something for others.
+    /// All that is promised has to leave something for others, and to fit a capacity.
     pub(crate) fn check_shares(
         &self,
         config: &FlowConfig,
         known: Option<FlowIndex>,
         wanted: &[Load],
+        capacity: Option<Capacity>,
     ) -> Result<(), Refusal> {
         let ground = self.ground();
         let own: u128 = wanted.iter().map(|load| ground.share(load)).sum();
@@ -46,13 +47,23 @@ impl Scheduler {
         let reserved: u128 = others.map(|flow| self.reserved_share(&flow.config)).sum();
         let known = known.and_then(|known| self.flows.index(known.config.sid));
         let periodic = self.periodic_share(known);
+        let sum = own.saturating_add(reserved).saturating_add(periodic);
+        self.check_promised(sum, config.sid, capacity)
+    }
+
+    /// Whether the channel may promise so many parts of [`WHOLE`], with a service flow.
+    pub(crate) fn check_promised(
+        &self,
+        sum: u128,
+        sid: Sid,
+        capacity: Option<Capacity>,
+    ) -> Result<(), Refusal> {
         let free = u64::from(self.profile.data_minislots());
         let promisable =
             WHOLE * u128::from(free) * u128::from(self.parameters.most_reserved_percent)
-                / (100 * u128::from(ground.map));
-        let capacity = self.least_share(self.budget.capacity());
+                / (100 * u128::from(self.profile.map_minislots));
+        let capacity = self.least_share(capacity);
         let most = promisable.min(capacity.unwrap_or(WHOLE));
-        let sum = own.saturating_add(reserved).saturating_add(periodic);
         if sum <= most {
             return Ok(());
         }
@@ -61,9 +72,25 @@ impl Scheduler {
             "unsolicited grants, polls and reserved rates would take {}% of the channel with SID {}, \
              and {}% may be promised; give this flow or others less",
             percent(sum),
-            config.sid.0,
+            sid.0,
             most * 100 / WHOLE
         ))
+    }
+
+    /// Parts of [`WHOLE`] that all that was admitted takes.
+    pub(crate) fn promised_share(&self) -> u128 {
+        let flows = self.flows.iter();
+        let reserved: u128 = flows.map(|flow| self.reserved_share(&flow.config)).sum();
+        reserved.saturating_add(self.periodic_share(None))
+    }
+
+    /// Whether a service flow that was admitted takes any of it.
+    pub(crate) fn is_promised(&self, flow: &FlowConfig) -> bool {
+        let index = self.flows.index(flow.sid);
+        let known = index.and_then(|index| self.flows.get(index));
+        let unsolicited = known.map(|known| &known.unsolicited);
+        reserved_rate(flow) > 0
+            || unsolicited.is_some_and(|own| own.grants.is_some() || own.polls.is_some())
     }
 
     /// Parts of [`WHOLE`] that unsolicited grants and polls take, but those of one flow.

@@ -2,7 +2,7 @@
 //! Service flows that change, come and go while they send.
 
 use mac_channel::Channel;
-use mac_wire::{FlowConfig, Policy, Profile, Sid};
+use mac_wire::{Capacity, FlowConfig, Policy, Profile, Sid};
 
 use crate::plant::{Packet, Plant, with_flows};
 
@@ -76,4 +76,44 @@ fn a_frame_that_was_sent_in_part_is_abandoned_with_its_flow() {
         cut += plant.abandoned();
     }
     assert!(cut > 10, "{cut}");
+}
+
+/// Flows of one change and the capacity that it brings are tested against each other.
+#[test]
+fn one_change_may_move_a_capacity_and_what_is_promised_of_it() {
+    let capacity = |rate| {
+        Some(Capacity {
+            rate,
+            variation_percent: 0,
+        })
+    };
+    let reserved = |sid, min_reserved_rate| FlowConfig {
+        min_reserved_rate,
+        ..FlowConfig::best_effort(Sid(sid))
+    };
+    let mut channel = Channel::<Packet>::new(Profile::docsis_3_0(), 1, 1).unwrap();
+    channel.set_capacity(0, capacity(2_000_000)).unwrap();
+    channel.add(0, reserved(1, 1_000_000)).unwrap();
+    let mut plant = Plant::default();
+    let mut change = |set: Vec<FlowConfig>, rate| {
+        let prepared = channel.prepare(0, Vec::new(), set, Some(capacity(rate)));
+        prepared.map(|prepared| channel.commit(0, prepared, &mut plant))
+    };
+    // More of both, and less of both, in one change.
+    let high = || vec![reserved(1, 5_000_000), reserved(2, 5_000_000)];
+    let low = || vec![reserved(1, 1_000_000), reserved(2, 1_000_000)];
+    change(high(), 13_000_000).unwrap();
+    change(low(), 3_000_000).unwrap();
+    // What does not fit in the end is refused as a whole, with the last that is promised something.
+    let more = vec![reserved(3, 5_000_000), FlowConfig::best_effort(Sid(4))];
+    let (sid, refusal) = change(more, 5_000_000).unwrap_err();
+    assert_eq!(sid, Some(Sid(3)));
+    assert!(
+        refusal.to_string().contains("SID 3, and 16% may be"),
+        "{refusal}"
+    );
+    assert!(channel.flow(Sid(3)).is_none() && channel.flow(Sid(4)).is_none());
+    // A lower capacity alone misses reserved rates, and is possible.
+    let prepared = channel.prepare(0, Vec::new(), Vec::new(), Some(capacity(1_000_000)));
+    assert!(prepared.is_ok());
 }
