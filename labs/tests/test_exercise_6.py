@@ -9,11 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from docsis_labs.criterion import Missed
 from docsis_labs.exercises import exercise
+from docsis_labs.exercises.pictures import program
 from docsis_labs.exercises.pie_data_path import law
 from docsis_labs.exercises.pie_data_path.bench import ONE, q4_28
+from docsis_labs.exercises.pie_data_path.criteria import JUDGES
 from docsis_labs.exercises.pie_data_path.run import gap_odds, mean_gap
 from docsis_labs.p4.committing import problems
+from docsis_labs.p4.program import Program
 
 
 def decided(seed: int, p1: int, frames: int) -> list[bool]:
@@ -70,3 +74,36 @@ def test_the_interval_has_the_confidence_and_no_more_than_it_needs(p1: int) -> N
     tail = (1 - law.CONFIDENCE) / 2
     assert sum(odds[:low]) <= tail < sum(odds[: low + 1])
     assert sum(odds[high + 1 :]) <= tail < sum(odds[high:])
+
+
+def number(value: int) -> bytes:
+    """A number of 32 bits as p4c writes it."""
+    return f'"0x{value:08x}"'.encode()
+
+
+def with_bound(right: int, wrong: int) -> Program:
+    """The solution with another number in the place of one."""
+    solution = program(6, "solution")
+    assert solution.json.count(number(right)) == 1
+    changed = solution.json.replace(number(right), number(wrong))
+    return Program(solution.name, changed, solution.p4info)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "mistake"),
+    [
+        (2048, 0, "queue-bound-too-low"),
+        (2048, 2047, "queue-bound-too-low"),
+        (2048, 2049, "queue-bound-too-high"),
+        (2048, 4000, "queue-bound-too-high"),
+        (q4_28(0.2), q4_28(0.185), "low-delay-drops"),
+        (q4_28(0.2), q4_28(0.215), "prob-bound-too-high"),
+        (q4_28(0.2), q4_28(0.29), "prob-bound-too-high"),
+    ],
+)
+def test_what_keeps_the_aqm_still_is_asked_for_exactly(
+    right: int, wrong: int, mistake: str
+) -> None:
+    verdict = JUDGES["still"](with_bound(right, wrong))
+    assert isinstance(verdict, Missed)
+    assert verdict.mistake == mistake

@@ -6,9 +6,12 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 
+import pytest
 from handed import Handed
 
+from docsis_labs.criterion import Missed
 from docsis_labs.exercises import exercise
+from docsis_labs.exercises.codel.criteria import JUDGES
 from docsis_labs.exercises.codel.line import (
     ACCESS,
     LENGTH,
@@ -63,3 +66,18 @@ def test_a_program_that_never_drops_has_no_points_for_not_dropping() -> None:
     results = list(judged(exercise(7), Handed(never)))
     assert [one.id for one in results if one.points] == ["bursts"]
     assert "never-drops" in {one.mistake for one in results}
+
+
+@pytest.mark.parametrize(
+    ("behind", "mistake"),
+    [(0, "last-frame-dropped"), (2, "two-frames-kept"), (5, "two-frames-kept")],
+)
+def test_how_many_frames_keep_a_frame_is_asked_for_exactly(behind: int, mistake: str) -> None:
+    solution = program(7, "solution")
+    bound = '["standard_metadata","deq_qdepth"]},"right":{"type":"hexstr","value":"0x%06x"'
+    text = solution.json.decode()
+    assert text.count(bound % 1) == 1
+    changed = text.replace(bound % 1, bound % behind).encode()
+    verdict = JUDGES["last_frames"](Program(solution.name, changed, solution.p4info))
+    assert isinstance(verdict, Missed)
+    assert verdict.mistake == mistake

@@ -151,11 +151,8 @@ def end(program: Program) -> Verdict:
 
 
 def last_frames(program: Program) -> Verdict:
-    """A slow line, 10 ms a frame, with one frame behind each: above the target, and no queue."""
-    switch = device(program, rate=1_000_000)
-    offers = [Offer(_START_US, LENGTH)] * 2
-    offers += [Offer(_START_US + 10_000 * number, LENGTH) for number in range(1, 200)]
-    dropped = drops(play(switch, offers))
+    """A slow line, 10 ms a frame: above the target with one frame behind each, and with two."""
+    dropped = drops(play(device(program, rate=1_000_000), _followed(1)))
     if dropped:
         return Missed(
             "last-frame-dropped",
@@ -163,7 +160,21 @@ def last_frames(program: Program) -> Verdict:
             "with only one frame behind them: with no more than one largest frame in the queue "
             "nothing is dropped, however long the sojourn time, or the line has nothing to send.",
         )
+    if not drops(play(device(program, rate=1_000_000), _followed(2))):
+        return Missed(
+            "two-frames-kept",
+            "On a line of 1 Mbit/s, where a frame takes 10 ms, nothing was dropped in 2 s with two "
+            "frames behind each and a sojourn time of 28 ms: only with one largest frame or none "
+            "behind it, deq_qdepth <= 1, a frame is never ok to drop.",
+        )
     return Passed()
+
+
+def _followed(frames: int) -> list[Offer]:
+    """Frames of a line of 1 Mbit/s, behind each of which as many others wait."""
+    # The first one leaves at once, the second before the next one comes.
+    at_once = [Offer(_START_US, LENGTH)] * (2 + frames)
+    return at_once + [Offer(_START_US + 10_000 * number, LENGTH) for number in range(1, 200)]
 
 
 def again(program: Program) -> Verdict:

@@ -23,6 +23,9 @@ TARGET_US: Final = 10_000
 _ACCESS, _NETWORK, _QUEUE = 1, 2, 1
 _SLOW: Final = 8_000
 _FAST: Final = 8_000_000_000
+_LONGEST: Final = 1522
+"""The most bytes of a frame, and of the queue's token bucket."""
+
 _STANDING: Final = 5
 """Frames that wait before the first decision: more bytes than the 2048 below which PIE is still."""
 
@@ -72,6 +75,20 @@ class Bench:
         self._device.run_until(self._at_us * 1000 + 999)
         return range(first, first + count)
 
+    def stand(self, waiting: int) -> None:
+        """Makes some bytes wait, exactly: those before have left, and none of these is dropped.
+
+        Args:
+            waiting: Bytes; of two frames.
+        """
+        self._rate(_FAST)
+        self.wait(100_000)
+        self._rate(_SLOW)
+        self.control(drop_prob=0.0, qdelay_old_us=2 * TARGET_US)
+        # The first frame takes what the bucket has, and leaves at once; the others wait behind it.
+        for length in (_LONGEST, MEAN, waiting - MEAN):
+            self.offer(1, length)
+
     def wait(self, time_us: int) -> None:
         """Lets time pass."""
         self._at_us += time_us
@@ -91,4 +108,4 @@ class Bench:
         return [number in gone for number in frames]
 
     def _rate(self, rate: int) -> None:
-        self._device.configure_queue(_NETWORK, _QUEUE, max_sustained_rate=rate, max_burst=1522)
+        self._device.configure_queue(_NETWORK, _QUEUE, max_sustained_rate=rate, max_burst=_LONGEST)

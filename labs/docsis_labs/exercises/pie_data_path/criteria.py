@@ -20,6 +20,9 @@ _SHORT: Final = 4_000
 
 _COINS: Final = 2000
 
+_BEHIND: Final = 12
+"""Frames of which each is dropped with a probability of 0.85: one is, but for 1e-10."""
+
 
 def nothing(program: Program) -> Verdict:
     """No probability, a queue that stands, and both directions."""
@@ -207,20 +210,37 @@ def still(program: Program) -> Verdict:
             f"{dropped} of {len(frames)} frames were dropped that came to an empty queue: with two "
             "mean packets waiting, 2048 bytes, or less nothing is dropped.",
         )
+    if _dropped_behind(program, 2 * MEAN):
+        return Missed(
+            "queue-bound-too-low",
+            "Frames were dropped with exactly 2048 bytes waiting: with two mean packets or less "
+            "nothing is dropped.",
+        )
+    if not _dropped_behind(program, 2 * MEAN + 1):
+        return Missed(
+            "queue-bound-too-high",
+            "With 2049 bytes waiting nothing was dropped: the AQM keeps still up to 2048 bytes, "
+            "without the frame that comes, and not beyond.",
+        )
     for qdelay_old, drop_prob, drops, missed in (
-        (_SHORT, 0.1, False, Missed(
+        (4_900, 0.19, False, Missed(
             "low-delay-drops",
-            "Frames were dropped with a qdelay_old of 4 ms and a drop_prob of 0.1: below half of "
-            "the target, 5 ms, and below 0.2 the AQM keeps still.",
+            "Frames were dropped with a qdelay_old of 4.9 ms and a drop_prob of 0.19: below half "
+            "of the target, 5 ms, and below 0.2 the AQM keeps still.",
         )),
         (_SHORT, 0.3, True, Missed(
             "low-delay-always-still",
             "Nothing was dropped with a qdelay_old of 4 ms and a drop_prob of 0.3: the AQM keeps "
             "still when the delay is low *and* drop_prob is below 0.2.",
         )),
-        (6_000, 0.1, True, Missed(
+        (_SHORT, 0.21, True, Missed(
+            "prob-bound-too-high",
+            "Nothing was dropped with a qdelay_old of 4 ms and a drop_prob of 0.21: the AQM keeps "
+            "still while drop_prob is below 0.2, and no longer.",
+        )),
+        (5_100, 0.1, True, Missed(
             "whole-target",
-            "Nothing was dropped with a qdelay_old of 6 ms and a drop_prob of 0.1: the bound is "
+            "Nothing was dropped with a qdelay_old of 5.1 ms and a drop_prob of 0.1: the bound is "
             "half of the target of 10 ms.",
         )),
     ):  # fmt: skip
@@ -229,6 +249,18 @@ def still(program: Program) -> Verdict:
         if any(bench.drops(bench.offer(300))) != drops:
             return missed
     return Passed()
+
+
+def _dropped_behind(program: Program, waiting: int) -> int:
+    """How many of _BEHIND frames are dropped that come while some bytes wait, and no more."""
+    bench = Bench(program)
+    gone = []
+    for _ in range(_BEHIND):
+        bench.stand(waiting)
+        # p1 is PROB_LOW, and so is what accumulates: the coin is thrown for the very first frame.
+        bench.control(drop_prob=2.0, qdelay_old_us=_LONG)
+        gone.append(bench.offer(1).start)
+    return len(bench.dropped().intersection(gone))
 
 
 def reset(program: Program) -> Verdict:
