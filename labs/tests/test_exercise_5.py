@@ -12,6 +12,8 @@ import pytest
 
 from docsis_control.law.readings import Readings, Settings
 from docsis_control.law.service_flows import DeviceLaw, Observation
+from docsis_labs import home
+from docsis_labs.errors import SubmissionError
 from docsis_labs.exercises import exercise
 from docsis_labs.exercises.docsis_pie import loop, reference
 from docsis_labs.student.client import Student
@@ -64,3 +66,10 @@ def test_a_right_law_is_the_controller_s_own(law: str, monkeypatch: pytest.Monke
     assert student.bursts.count(True) == 9
     assert max(int(one.drop_prob[0]) for one in written) > 0
     assert seen.run == loop.play(None).run
+
+
+def test_a_run_in_which_no_packet_comes_back_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    lost = home.Measured([9_000_000_000, 9_020_000_000], [-1, -1], 0.0)
+    monkeypatch.setattr(loop.home, "play", lambda *arguments: lost)
+    with pytest.raises(SubmissionError, match="^From 8 s on no packet of the call came back"):
+        loop.play(None)

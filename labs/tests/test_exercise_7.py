@@ -5,11 +5,15 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from handed import Handed
+from rich.console import Console
 
 from docsis_labs.criterion import Missed
+from docsis_labs.errors import SubmissionError
+from docsis_labs.exercise import RunContext
 from docsis_labs.exercises import exercise
 from docsis_labs.exercises.codel.criteria import JUDGES
 from docsis_labs.exercises.codel.line import (
@@ -81,3 +85,21 @@ def test_how_many_frames_keep_a_frame_is_asked_for_exactly(behind: int, mistake:
     verdict = JUDGES["last_frames"](Program(solution.name, changed, solution.p4info))
     assert isinstance(verdict, Missed)
     assert verdict.mistake == mistake
+
+
+def test_a_program_that_drops_every_probe_is_told_so_by_a_run(tmp_path: Path) -> None:
+    solution = program(7, "solution")
+    document = json.loads(solution.json)
+    [drop, *_] = [
+        one
+        for action in document["actions"]
+        for one in action["primitives"]
+        if one["op"] == "mark_to_drop"
+    ]
+    for action in document["actions"]:
+        if any(one["op"] == "register_write" for one in action["primitives"]):
+            action["primitives"].append(drop)
+    every = Program(solution.name, json.dumps(document).encode(), solution.p4info)
+    context = RunContext(exercise(7), Handed(every), tmp_path, Console(), False)
+    with pytest.raises(SubmissionError, match=r"^Beside four uploads none of 700 probes came"):
+        exercise(7).run(context)

@@ -18,6 +18,7 @@ from typing import Final
 
 import numpy as np
 
+from docsis_labs.errors import SubmissionError
 from docsis_labs.exercises.codel.line import ACCESS, NETWORK, QUEUE, RATE, device
 from docsis_labs.p4.packet_device import NAME, PacketDevice
 from docsis_labs.p4.program import Program
@@ -60,7 +61,11 @@ class Uploads:
 
 
 def upload(program: Program) -> Uploads:
-    """Plays four uploads with the program at the line."""
+    """Plays four uploads with the program at the line.
+
+    Raises:
+        SubmissionError: It drops all probes.
+    """
     return _played(device(program))
 
 
@@ -102,6 +107,12 @@ def _played(switch: PacketDevice) -> Uploads:
     sent, reached, _ = (np.frombuffer(c, np.int64) for c in world.probe_records(probes))
     counted = (sent >= _START_NS) & (sent < _END_NS - 1_000_000_000)
     arrived = counted & (reached >= 0)
+    if not arrived.any():
+        raise SubmissionError(
+            "drops-every-probe",
+            f"Beside four uploads none of {np.count_nonzero(counted)} probes came through, so there "
+            "is no delay to be measured: does the program drop every frame?",
+        )
     # Without a queue: two links' delays, and the frame on each link and on the line.
     bits = (_PROBE + 20) * 8
     least = 2 * _DELAY_NS + 2 * bits * 1_000_000_000 // _LINK_RATE

@@ -58,7 +58,7 @@ def play(student: Student | None, preset: Preset = Preset.DOCSIS_PIE) -> Seen:
         preset: Queue management.
 
     Raises:
-        SubmissionError: The law is not usable.
+        SubmissionError: The law is not usable, or no packet of the call comes back.
     """
 
     def law_of(flows: Sequence[ServiceFlow]) -> DeviceLaw:
@@ -68,6 +68,12 @@ def play(student: Student | None, preset: Preset = Preset.DOCSIS_PIE) -> Seen:
 
     run = home.play(TOPOLOGY, preset, LOAD, law_of)
     delays = run.round_trips_ms(_SETTLED, LOAD.end) - ROUND_TRIP_MS
+    if not delays.size:
+        raise SubmissionError(
+            "drops-every-packet",
+            f"From {_SETTLED:.0f} s on no packet of the call came back, so there is no delay to be "
+            "measured: does the probability ever fall again?",
+        )
     median, p99 = np.percentile(delays, [50, 99])
     return Seen(float(median), float(p99), run.goodput, run)
 
