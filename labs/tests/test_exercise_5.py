@@ -70,6 +70,6 @@ def test_a_right_law_is_the_controller_s_own(law: str, monkeypatch: pytest.Monke
 
 def test_a_run_in_which_no_packet_comes_back_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     lost = home.Measured([9_000_000_000, 9_020_000_000], [-1, -1], 0.0)
-    monkeypatch.setattr(loop.home, "play", lambda *arguments: lost)
+    monkeypatch.setattr(home, "play", lambda *arguments: lost)
     with pytest.raises(SubmissionError, match="^From 8 s on no packet of the call came back"):
         loop.play(None)

@@ -110,8 +110,8 @@ def _played(switch: PacketDevice) -> Uploads:
     if not arrived.any():
         raise SubmissionError(
             "drops-every-probe",
-            f"Beside four uploads none of {np.count_nonzero(counted)} probes came through, so there "
-            "is no delay to be measured: does the program drop every frame?",
+            f"Beside four uploads none of {np.count_nonzero(counted)} probes came through, so "
+            "there is no delay to be measured: does the program drop every frame?",
         )
     # Without a queue: two links' delays, and the frame on each link and on the line.
     bits = (_PROBE + 20) * 8
