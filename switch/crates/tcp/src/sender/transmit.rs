@@ -92,14 +92,10 @@ impl Sender {
         self.undo.resent(timestamp);
         self.board.resend(id, now);
         self.count(true);
-        let restart = if self.uses_rack() {
-            // RFC 8985 8: the timer is for the first segment.
-            id == self.board.first_id()
-        } else {
-            // RFC 6675 6, the more careful variant: what is sent again in a recovery needs a round trip
-            // to be acknowledged, and most of the timeout may have passed when the loss shows.
-            self.phase == Phase::Recovery
-        };
+        // RFC 8985 8, and RFC 6675 6 allows it: the timer is for the first segment, whose loss shows when most
+        // of the timeout has passed. Not for the others: while a queue goes on dropping, there are ever
+        // others to send again, and the first one's lost retransmission would never be.
+        let restart = id == self.board.first_id();
         if restart || self.rto_at.is_none() {
             self.restart_rto(now);
         }

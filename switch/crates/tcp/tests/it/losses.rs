@@ -94,6 +94,30 @@ fn a_retransmission_starts_the_timer_anew() {
     }
 }
 
+/// RFC 6298 5: a retransmission that is lost goes again after a timeout, also while others are lost and sent
+/// again all the time.
+#[test]
+fn a_lost_retransmission_in_a_recovery_that_goes_on() {
+    for config in [rfc_with_sack(), newreno()] {
+        let mut lost = vec![300, 300];
+        lost.extend((340..6000).step_by(20));
+        let config = config
+            .acknowledging_every_segment()
+            .with_receive_window(60_000_000);
+        let mut world = World::both(config, link()).with(dropping(&lost));
+        world.ends[CLIENT].send(1 << 40);
+        world.run_until(4 * SECOND);
+        let times: Vec<u64> = world
+            .client_data()
+            .into_iter()
+            .filter_map(|(at, number)| (number == 300).then_some(at))
+            .collect();
+        assert_eq!(times.len(), 3);
+        // Of 1 s, or of the round trip of 40 ms and its variation.
+        assert!(times[2] - times[1] < 1100 * MS, "{times:?}");
+    }
+}
+
 /// RFC 6675 4, NextSeg rule 4: where nothing new is to be sent, the last segment does not go again while
 /// only the first one's retransmission is on its way.
 #[test]
