@@ -11,7 +11,9 @@ use crate::window::{Congestion, CongestionControl};
 impl Sender {
     /// The quantity of which congestion takes a part: the window in Linux, the flight in RFC 5681. Of
     /// the flight fast recovery leaves out what limited transmit has sent (RFC 5681 3.2 step 2, RFC
-    /// 6675 5 step 4.2), or every threshold would be a segment too high.
+    /// 6675 5 step 4.2), or every threshold would be a segment too high. It is never more than the window:
+    /// a recovery that waits for a lost retransmission sends ever more behind it, which counts as flight
+    /// though it has arrived. The threshold is no more than half of the flight by RFC 5681 3.1.
     fn basis(&self, why: Congestion) -> u32 {
         let flight = self.board.len();
         let flight = match (self.config.recovery, why) {
@@ -19,7 +21,8 @@ impl Sender {
             (LossRecovery::Sack, Congestion::Loss) => flight.saturating_sub(self.limited_sent),
             (LossRecovery::Sack, Congestion::Timeout) => flight,
         };
-        u32::try_from(flight).unwrap_or(u32::MAX)
+        let flight = u32::try_from(flight).unwrap_or(u32::MAX);
+        flight.min(self.window.cwnd())
     }
 
     fn reduce(&mut self, why: Congestion) {
