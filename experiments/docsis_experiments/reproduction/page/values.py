@@ -227,11 +227,12 @@ def stale(rows: Iterable[Data], repairs: Iterable[Repair]) -> list[tuple[Repair,
 
 def before(repairs: Sequence[Repair]) -> str:
     """What a reading was played without, in few words; "" where there is nothing."""
-    days = list(dict.fromkeys(day(one.at.isoformat()) for one in repairs))
-    if not days:
+    if not repairs:
         return ""
-    mends = "a mend" if len(repairs) == 1 else f"{len(repairs)} mends"
-    return f"from before {mends} of {' and '.join(days)}"
+    last = day(max(one.at for one in repairs).isoformat())
+    if len(repairs) == 1:
+        return f"from before a mend of {last}"
+    return f"from before {len(repairs)} mends, the last of {last}"
 
 
 def absent(rows: Iterable[Data]) -> list[tuple[str, list[str]]]:
