@@ -29,7 +29,7 @@ const bit<8> CODEL_DROPPING = 1;
 const bit<8> CODEL_FIRST    = 2;
 const bit<8> CODEL_NEXT     = 3;
 
-// What the table inv_sqrt covers: at 1/256 of the interval a packet is dropped.
+// The greatest count for which the table inv_sqrt has a value: 256 drops an interval.
 const bit<32> CODEL_LARGEST_COUNT = 65535;
 
 // `arrival`: when the frame came to the switch. Frames of an earlier generation may

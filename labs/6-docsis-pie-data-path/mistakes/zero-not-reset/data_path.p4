@@ -112,7 +112,7 @@ control LabIngress(inout headers_t hdr, inout metadata_t meta,
             standard_metadata.egress_spec = NETWORK_PORT;
             meta.queue_id = 1;
 
-            // What waits is what went in and has not come out, modulo 2^32.
+            // The backlog is the bytes that were queued less those that have left, modulo 2^32.
             bytes_t packet_size = frame_length(standard_metadata.packet_length);
             bytes_t enqueued;
             bytes_t dequeued;

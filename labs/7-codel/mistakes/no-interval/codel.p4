@@ -22,7 +22,7 @@ const bit<9>     NETWORK_PORT = 2;
 // RFC 8289, 4.2 and 4.3.
 const delay_us_t TARGET   = 5000;
 const delay_us_t INTERVAL = 100000;
-// What the table inv_sqrt covers.
+// The greatest count for which the table inv_sqrt has a value.
 const bit<32>    LARGEST_COUNT = 65535;
 
 // Written in egress.

@@ -29,7 +29,7 @@ impl Scheduler {
                     Way::Contention
                 };
                 let written = self.profile.clock.start(sent);
-                self.request(request, (sent, written), way);
+                self.request(request, sent, written, way);
             }
             Heard::Burst {
                 sid,
@@ -44,14 +44,14 @@ impl Scheduler {
                 } else if let Some(request) = request {
                     let start = self.profile.clock.start(first);
                     let written = start.saturating_sub(self.profile.timing.burst_preparation);
-                    self.request(request, (first, written), Way::Piggyback);
+                    self.request(request, first, written, Way::Piggyback);
                 }
             }
         }
     }
 
     /// A request that was written at a time, nanoseconds, and sent from a minislot on.
-    fn request(&mut self, request: Request, (sent, written): (Minislot, u64), way: Way) {
+    fn request(&mut self, request: Request, sent: Minislot, written: u64, way: Way) {
         let Some(index) = self.flows.index(request.sid) else {
             self.counted.requests_unknown += 1;
             return;

@@ -38,9 +38,9 @@ impl Booked {
         }
     }
 
-    /// None of them is left.
-    pub fn clear(&mut self) {
-        self.maps.clear();
+    /// Whether none of them is left.
+    pub fn is_empty(&self) -> bool {
+        self.maps.is_empty()
     }
 
     /// Whether one of them is in the MAP that has begun by a minislot, or in one before.
@@ -69,8 +69,10 @@ mod tests {
         booked.filled();
         assert!(!booked.by(Minislot(160)));
         assert!(booked.by(Minislot(240)));
-        booked.clear();
+        booked.filled();
+        assert!(booked.is_empty());
         assert!(!booked.by(Minislot(240)));
+        booked.filled();
     }
 
     #[test]

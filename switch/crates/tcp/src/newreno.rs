@@ -68,11 +68,6 @@ impl NewReno {
         self.dup_acks = 0;
     }
 
-    /// Whether duplicate acknowledgments have come since SND.UNA grew.
-    pub(crate) fn saw_duplicates(&self) -> bool {
-        self.dup_acks > 0
-    }
-
     /// RFC 3042 2: how much more than the window may be in flight.
     pub(crate) fn limited_transmit(&self) -> usize {
         self.dup_acks.min(LIMITED) as usize

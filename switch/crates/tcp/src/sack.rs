@@ -34,11 +34,6 @@ impl Sack {
         self.dup_acks >= DUP_THRESH
     }
 
-    /// Whether duplicate acknowledgments have come since SND.UNA grew.
-    pub(crate) fn saw_duplicates(&self) -> bool {
-        self.dup_acks > 0
-    }
-
     /// IsLost of RFC 6675 4 for every segment that was sent once: DupThresh
     /// segments above it are SACKed. Returns how many are newly lost.
     pub(crate) fn detect_loss(&mut self, board: &mut Scoreboard) -> usize {

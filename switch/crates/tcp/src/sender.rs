@@ -115,8 +115,6 @@ pub(crate) struct Sender {
     frto: Frto,
     undo: Undo,
     usage: Usage,
-    /// New segments that duplicate acknowledgments have let go since `una` grew (RFC 3042).
-    limited_sent: usize,
     /// The first lost segment is sent again whatever the window.
     force: bool,
     probe_wanted: bool,
@@ -167,7 +165,6 @@ impl Sender {
             frto: Frto::default(),
             undo: Undo::default(),
             usage: Usage::default(),
-            limited_sent: 0,
             force: false,
             probe_wanted: false,
             window_probe_wanted: false,

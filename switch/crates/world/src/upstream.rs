@@ -207,16 +207,8 @@ impl Upstream {
         sid: Sid,
     ) -> Option<(u32, QueueId)> {
         let now = net.now;
-        let mut ends = RfEnds {
-            number: self.number,
-            clock: self.channel.profile().clock,
-            runtime,
-            net,
-            devices,
-            members: &self.members,
-            capture: self.capture.as_ref(),
-        };
-        if !self.channel.remove(now, sid, &mut ends) {
+        let (channel, _, mut ends) = self.with_ends(runtime, net, devices);
+        if !channel.remove(now, sid, &mut ends) {
             return None;
         }
         let member = self.members.remove(sid)?;
@@ -233,22 +225,14 @@ impl Upstream {
         woken: &mut Vec<Sid>,
     ) {
         let now = net.now;
+        let (channel, watch, mut ends) = self.with_ends(runtime, net, devices);
         let mut seen = (
             (Maps::default(), MapsMade::default()),
-            (&mut self.watch, Tap(self.capture.as_ref())),
+            (watch, Tap(ends.capture)),
         );
-        let mut ends = RfEnds {
-            number: self.number,
-            clock: self.channel.profile().clock,
-            runtime,
-            net,
-            devices,
-            members: &self.members,
-            capture: self.capture.as_ref(),
-        };
-        self.channel.step(now, &mut ends, &mut seen);
+        channel.step(now, &mut ends, &mut seen);
         for sid in woken.drain(..) {
-            self.channel.wake(now, sid, &mut ends);
+            channel.wake(now, sid, &mut ends);
         }
         let ((Maps(hash), made), _) = seen;
         if let Some(capture) = &mut self.capture {
@@ -259,6 +243,25 @@ impl Upstream {
             self.send_maps(&made, net, devices);
         }
         self.schedule(net);
+    }
+
+    /// The channel, who watches it, and its two ends.
+    fn with_ends<'a>(
+        &'a mut self,
+        runtime: &'a Runtime,
+        net: &'a mut Net,
+        devices: &'a mut [DeviceNode],
+    ) -> (&'a mut Channel<Frame>, &'a mut Option<Watch>, RfEnds<'a>) {
+        let ends = RfEnds {
+            number: self.number,
+            clock: self.channel.profile().clock,
+            runtime,
+            net,
+            devices,
+            members: &self.members,
+            capture: self.capture.as_ref(),
+        };
+        (&mut self.channel, &mut self.watch, ends)
     }
 }
 

@@ -61,8 +61,6 @@ pub struct Station<I> {
     asked: Outstanding,
     staged: Option<Staged<I>>,
     /// Grants that it was told of and has not filled.
-    grants: u32,
-    /// The MAPs that they are in.
     booked: Booked,
     /// Bytes of frames that they carry.
     scheduled: u64,
@@ -88,7 +86,6 @@ impl<I> Station<I> {
             backoff: profile.backoff,
             asked: Outstanding::default(),
             staged: None,
-            grants: 0,
             booked: Booked::default(),
             scheduled: 0,
             too_small: false,
@@ -154,10 +151,10 @@ impl<I> Station<I> {
         Q: Queue<Item = I>,
     {
         self.alarm = None;
-        if self.state != State::Idle || !self.rules.contention {
-            return;
-        }
-        if self.has_opportunities(opportunities, || opportunities.next(now)) {
+        if self.state != State::Idle
+            || !self.rules.contention
+            || self.has_opportunities(now, opportunities)
+        {
             return;
         }
         if self.wish(now, queue).is_some() {
@@ -184,7 +181,6 @@ impl<I> Station<I> {
         Q: Queue<Item = I>,
     {
         self.backoff = news.backoff;
-        self.grants = self.grants.saturating_add(news.grants);
         self.booked.add(news.start, news.grants);
         self.scheduled = self.scheduled.saturating_add(news.granted);
         self.polls = self.polls.saturating_add(news.polls);
@@ -215,10 +211,7 @@ impl<I> Station<I> {
                 return self.wake(now, queue, opportunities);
             }
         }
-        let next = self.deferring();
-        if self.has_opportunities(opportunities, || {
-            next.unwrap_or_else(|| opportunities.next(now))
-        }) {
+        if self.has_opportunities(now, opportunities) {
             // A poll or a grant ends contention; it asks there.
             if self.deferring().is_some() {
                 self.state = State::Idle;
@@ -235,28 +228,24 @@ impl<I> Station<I> {
         self.state = State::Deferring(opportunities.next(now).saturating_add(skip));
     }
 
-    /// Whether it has grants or polls that keep it from contention in the opportunity of that number: it
-    /// asks in them, or when it has used them. Proactive grants never end, so where it may not ask in them
-    /// it contends beside them. Where requests do not collide, grants of a later MAP do not keep it: a
+    /// Whether it has grants or polls that keep it from contention: it asks in them, or when it has used
+    /// them. Proactive grants never end, so where it may not ask in them it contends beside them. Where
+    /// requests do not collide, grants of later MAPs than that of its opportunity do not keep it: a
     /// packet waits for the next MAP (mac.md, `cablelabs-2014`).
-    fn has_opportunities(&self, all: &Opportunities, number: impl FnOnce() -> u64) -> bool {
+    fn has_opportunities(&self, now: u64, opportunities: &Opportunities) -> bool {
         let ends = self.rules.piggyback || !self.rules.proactive;
-        if self.polls > 0 {
-            return true;
+        let has = self.polls > 0 || ends && self.has_grants();
+        if !has || self.polls > 0 || self.rules.waits_for_grants {
+            return has;
         }
-        if !ends || !self.has_grants() {
-            return false;
-        }
-        if self.rules.waits_for_grants {
-            return true;
-        }
-        let minislot = all.minislot(number());
-        minislot.is_none_or(|minislot| self.booked.by(minislot))
+        let number = self.deferring().unwrap_or_else(|| opportunities.next(now));
+        let opportunity = opportunities.minislot(number);
+        opportunity.is_none_or(|minislot| self.booked.by(minislot))
     }
 
     /// Whether it has grants that may carry something.
     fn has_grants(&self) -> bool {
-        self.grants > 0 && !self.too_small
+        !self.booked.is_empty() && !self.too_small
     }
 
     /// Whether the end of its request is all that it waits for.

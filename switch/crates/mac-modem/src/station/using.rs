@@ -70,16 +70,12 @@ impl<I> Station<I> {
     where
         Q: Queue<Item = I>,
     {
-        self.grants = self.grants.saturating_sub(1);
         self.booked.filled();
-        if self.grants == 0 {
-            self.booked.clear();
-        }
-        self.scheduled = match self.grants {
-            0 => 0,
-            _ => self
-                .scheduled
-                .saturating_sub(self.capacity(grant.minislots)),
+        self.scheduled = if self.booked.is_empty() {
+            0
+        } else {
+            let capacity = self.capacity(grant.minislots);
+            self.scheduled.saturating_sub(capacity)
         };
         let (mut used, mut headers) = Burst {
             rules: &self.rules,

@@ -68,9 +68,6 @@ impl Sender {
         if advanced || window_changed || (ack.number == self.una && !waiting) {
             self.unanswered = 0;
         }
-        if advanced {
-            self.limited_sent = 0;
-        }
         let news = self.deliver(ack);
         let sacked_news = news.delivered > 0 && !advanced;
         self.measure(ack, &news, advanced, outstanding);

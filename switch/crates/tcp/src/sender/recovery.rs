@@ -9,24 +9,23 @@ use crate::scoreboard::State;
 use crate::window::{Congestion, CongestionControl};
 
 impl Sender {
-    /// The quantity of which congestion takes a part: the window in Linux, the flight in RFC 5681. Of
-    /// the flight fast recovery leaves out what limited transmit has sent (RFC 5681 3.2 step 2, RFC
-    /// 6675 5 step 4.2), or every threshold would be a segment too high. It is never more than the window:
-    /// a recovery that waits for a lost retransmission sends ever more behind it, which counts as flight
-    /// though it has arrived. The threshold is no more than half of the flight by RFC 5681 3.1.
-    fn basis(&self, why: Congestion) -> u32 {
-        let flight = self.board.len();
-        let flight = match (self.config.recovery, why) {
-            (LossRecovery::Rack, _) => return self.window.cwnd(),
-            (LossRecovery::Sack, Congestion::Loss) => flight.saturating_sub(self.limited_sent),
-            (LossRecovery::Sack, Congestion::Timeout) => flight,
-        };
-        let flight = u32::try_from(flight).unwrap_or(u32::MAX);
-        flight.min(self.window.cwnd())
+    /// The quantity of which congestion takes a part: the window in Linux. In RFC 5681 it is the flight,
+    /// but for what limited transmit has sent (3.2 step 2, RFC 6675 5 step 4.2), and the threshold is no
+    /// more than half of it (3.1). So it is never more than the window, beyond which limited transmit
+    /// sends. A recovery that waits for a lost retransmission goes on sending behind it, and what has
+    /// arrived there counts as flight, too.
+    fn basis(&self) -> u32 {
+        let window = self.window.cwnd();
+        match self.config.recovery {
+            LossRecovery::Rack => window,
+            LossRecovery::Sack => {
+                u32::try_from(self.board.len()).map_or(window, |flight| flight.min(window))
+            }
+        }
     }
 
     fn reduce(&mut self, why: Congestion) {
-        let basis = self.basis(why);
+        let basis = self.basis();
         self.window.ssthresh = self.controller.on_congestion(&self.window, basis, why);
     }
 

@@ -93,10 +93,9 @@ impl Sender {
         self.board.resend(id, now);
         self.count(true);
         // RFC 8985 8, and RFC 6675 6 allows it: the timer is for the first segment, whose loss shows when most
-        // of the timeout has passed. Not for the others: while a queue goes on dropping, there are ever
-        // others to send again, and the first one's lost retransmission would never be.
-        let restart = id == self.board.first_id();
-        if restart || self.rto_at.is_none() {
+        // of the timeout has passed. Others do not start it: while a queue goes on dropping there is
+        // always one more of them, and the timer would never find that the first one was lost again.
+        if id == self.board.first_id() || self.rto_at.is_none() {
             self.restart_rto(now);
         }
         self.last_sent = now;
@@ -172,11 +171,6 @@ impl Sender {
         let end = start + length + u64::from(fin);
         self.board.push(start, end, fin, now);
         self.nxt = end;
-        // What the window had room for would have gone without duplicate acknowledgments, too.
-        let limited = self.sack.saw_duplicates() || self.newreno.saw_duplicates();
-        if self.phase == Phase::Open && limited && self.board.len() > self.window.cwnd() as usize {
-            self.limited_sent += 1;
-        }
         if length < u64::from(self.agreed.mss) {
             self.small_end = end;
         }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Applications over TCP.
 
-use crate::common::{MILLISECOND, SECOND, Shape, flow, host, world};
+use crate::common::{BETWEEN, MILLISECOND, SECOND, Shape, flow, host, world};
 use world::{
-    Acknowledgements, Congestion, MessagesOptions, Profile, RequestsOptions, TcpOptions, Times,
-    TransferOptions, World,
+    Acknowledgements, Congestion, Flow, LinkState, MessagesOptions, Profile, RequestsOptions,
+    TcpOptions, Times, TransferOptions, World,
 };
 
 fn hosts() -> (String, String) {
@@ -256,6 +256,35 @@ fn a_receiver_s_window_bounds_what_is_sent() {
         let rounds = payload as f64 / f64::from(segments * 1448);
         assert!((850.0..1000.0).contains(&rounds), "{window}: {rounds}");
     }
+}
+
+/// A cut of an hour loses the connection, and those that follow before it is over. Later ones have source
+/// ports 200 apart, and none beyond 65535.
+#[test]
+fn connections_after_lost_ones_have_ports_that_there_are() {
+    let mut world = world(&Shape::default());
+    let (near, far) = hosts();
+    let flow = Flow {
+        source_port: 65_400,
+        ..flow(&near, &far, 5201)
+    };
+    let number = world
+        .add_transfer(&flow, &TransferOptions::default())
+        .unwrap();
+    world.run_until(SECOND).unwrap();
+    world
+        .set_link_state("near", BETWEEN, LinkState::Cut)
+        .unwrap();
+    world.run_until(3600 * SECOND).unwrap();
+    world
+        .set_link_state("near", BETWEEN, LinkState::Up)
+        .unwrap();
+    let before = world.counts(number).unwrap().payload;
+    world.run_until(4000 * SECOND).unwrap();
+    let info = world.transfer_info(number).unwrap();
+    assert!(info.connections > 2, "{}", info.connections);
+    assert_eq!(info.state, "ESTABLISHED");
+    assert!(world.counts(number).unwrap().payload > before);
 }
 
 #[test]

@@ -379,7 +379,7 @@ impl Tcp {
         }
         for _ in 0..CONNECTIONS {
             let number = (self.opened % u64::from(CONNECTIONS)) as u16;
-            // There are no ports beyond the last: what comes after it begins again with the first.
+            // A port beyond the last there is, 65535, is skipped.
             if let Some(port) = self.first_port.checked_add(number * PORTS_BETWEEN) {
                 addresses.source_port = port;
                 let owner = host.flow(&Common::key_of(&addresses, Role::Client));
