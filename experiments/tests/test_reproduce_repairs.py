@@ -69,9 +69,10 @@ def test_rows_that_it_does_not_concern_lack_nothing() -> None:
     assert lacks(row(one, name="000-F7"), one, [REPAIR]) == []
 
 
-def test_a_reading_without_a_date_is_of_the_runs_of_the_one_that_decides() -> None:
+def test_a_reading_without_a_date_came_with_the_one_that_decides() -> None:
     first, other = reading(-1), {**reading(0, number=3), "made": None}
-    assert lacks(row(first, other), other, [REPAIR]) == [REPAIR]
+    both = {**row(first, other), "made": first["made"]}
+    assert lacks(both, other, [REPAIR]) == [REPAIR]
 
 
 def test_the_page_has_the_rows_that_stand_from_before() -> None:
@@ -85,12 +86,13 @@ def test_the_page_has_the_rows_that_stand_from_before() -> None:
 
 
 def test_the_repairs_are_of_rows_that_there_are_and_in_order() -> None:
-    repairs = load_repairs(registered_rules())
+    repairs = load_repairs()
+    assert {row for one in repairs for row in one.rows} <= set(registered_rules())
     assert [one.at for one in repairs] == sorted(one.at for one in repairs)
     assert len({one.commit for one in repairs}) == len(repairs)
 
 
-def test_a_row_that_there_is_not_is_told_with_its_line(tmp_path: Path) -> None:
+def test_a_fault_is_told_with_its_line(tmp_path: Path) -> None:
     file = tmp_path / "repairs.yaml"
     file.write_text(
         "repairs:\n"
@@ -98,7 +100,7 @@ def test_a_row_that_there_is_not_is_told_with_its_line(tmp_path: Path) -> None:
         "    commit: '1234567'\n"
         "    defect: It was wrong.\n"
         "    effect: It is right.\n"
-        "    rows: [000-F1a, 000-ZZ]\n"
+        "    rows: [000-F1a, nothing]\n"
     )
-    with pytest.raises(ConfigError, match=r"repairs\.yaml:6.*there is no row 000-ZZ"):
-        load_repairs({"000-F1a"}, file)
+    with pytest.raises(ConfigError, match=r"repairs\.yaml:6.*repairs\.0\.rows"):
+        load_repairs(file)

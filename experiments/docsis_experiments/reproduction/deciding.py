@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What decides a row of results.json. Pure."""
+"""Finds the reading that decides a row of results.json."""
 
 from __future__ import annotations
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from docsis_experiments.reproduction.catalogue.loader import registered_rules
 from docsis_experiments.reproduction.deciding import deciding
 from docsis_experiments.reproduction.explanations.loader import Explanation, load_explanations
 from docsis_experiments.reproduction.page.drawing import picture
@@ -74,7 +73,7 @@ def values(content: Data) -> dict[str, Any]:
     rows: Sequence[Data] = content["rows"]
     explanations = load_explanations()
     reasons = explained(rows, explanations)
-    repairs = load_repairs(registered_rules())
+    repairs = load_repairs()
     return {
         "title": "Published results, and what the testbed makes of them",
         "subtitle": subtitle(content),
@@ -216,7 +215,10 @@ def unexplained(rows: Sequence[Data], explanations: Mapping[str, Explanation]) -
 
 
 def stale(rows: Iterable[Data], repairs: Iterable[Repair]) -> list[tuple[Repair, list[str]]]:
-    """The repairs that rows stand from before, each with these rows, by what decides them."""
+    """The repairs that rows were not played with, each with the ids of these rows.
+
+    Rows go by the reading that decides them.
+    """
     own = [(row["id"], row, first(row)) for row in rows]
     found = [
         (one, [name for name, row, reading in own if reading and lacks(row, reading, [one])])
@@ -226,7 +228,11 @@ def stale(rows: Iterable[Data], repairs: Iterable[Repair]) -> list[tuple[Repair,
 
 
 def before(repairs: Sequence[Repair]) -> str:
-    """What a reading was played without, in few words; "" where there is nothing."""
+    """Tells how many mends came after a reading was played, and when the last one came.
+
+    Returns:
+        The end of a sentence; "" if none came.
+    """
     if not repairs:
         return ""
     last = day(max(one.at for one in repairs).isoformat())

@@ -3,24 +3,22 @@
 
 A repair changes what is played, and not how it is judged: that is an amendment. A row that was
 played before keeps its outcome until it is played again (catalogue, section 1), and the page says
-that it stands from before. Whether it does follows from when it was made. A sitting may be of an
-older commit than the day's, such as one of a frozen clone; a repair names these.
+so. A reading lacks the repairs that were committed after it was played. A clone that was not
+updated can play rows later without a repair; the repair names such commits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 from pydantic import AwareDatetime, BeforeValidator, Field
 
-from docsis_control.config.errors import ConfigError
 from docsis_control.config.models import Model
 from docsis_control.config.yaml_file import plain, read, validate
 from docsis_experiments.experiment.tagged import as_tuple
-from docsis_experiments.reproduction.deciding import deciding
 
 FILE: Final = Path(__file__).with_name("repairs.yaml")
 
@@ -49,26 +47,14 @@ class Written(Model):
     repairs: Annotated[tuple[Repair, ...], BeforeValidator(as_tuple)]
 
 
-def load_repairs(known: Collection[str], file: Path = FILE) -> Sequence[Repair]:
+def load_repairs(file: Path = FILE) -> Sequence[Repair]:
     """All repairs, oldest first.
-
-    Args:
-        known: The ids of all rows.
-        file: Where they are.
 
     Raises:
         ConfigError: With the file, the line and the key.
     """
     document = read(file)
     written = validate(document, Written, plain(document.root))
-    problems = [
-        document.problem(("repairs", index, "rows", place), f"there is no row {row}")
-        for index, one in enumerate(written.repairs)
-        for place, row in enumerate(one.rows)
-        if row not in known
-    ]
-    if problems:
-        raise ConfigError(problems)
     return sorted(written.repairs, key=lambda one: one.at)
 
 
@@ -84,9 +70,8 @@ def lacks(
     """
     if reading["stage"] != "virtual":
         return []
-    # A reading that has no date of its own is of the runs of the one that decides.
-    decides = deciding(row["readings"])
-    made = reading["made"] or (None if decides is None else decides["made"]) or row["made"]
+    # A reading that has no date of its own came with the one that decides.
+    made = reading["made"] or row["made"]
     if made is None:
         return []
     at, commit = datetime.fromisoformat(made["date"]), made["commit"]

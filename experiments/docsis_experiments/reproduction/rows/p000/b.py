@@ -40,9 +40,10 @@ UNRESPONSIVE: Final = ["flood"]
 UPLOADS: Final = ["uploads"]
 
 _ONE_RATE: Final = replace(TENTH, sustained=RATE, peak=RATE)
-"""The peak rate's bucket is never deeper than a frame, whatever the other has."""
+"""The peak rate's bucket holds one frame, so the depth of the other makes no difference."""
 
 READINGS_OF_B1: Final = ("own-mac", "no-mac")
+"""The readings of row B1 from 2 on."""
 
 RATES_KBPS: Final = (30, 45, 65, 95, 140, 200, 320, 500)
 """Rates of the uploads' service; between two, the loss is taken for linear in the rate's
@@ -54,7 +55,7 @@ TEN_PERCENT: Final = 10.0
 
 OVERLOAD: Final = 1.1
 READINGS: Final = ("two-uploads", "cubic", "plain-pie", "full-docsis-pie")
-"""Of row B2."""
+"""The readings of row B2 from 2 on."""
 
 
 def _unresponsive(reading: Reading) -> list[alone.Case]:

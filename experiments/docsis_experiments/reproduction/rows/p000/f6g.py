@@ -44,7 +44,7 @@ UNDER_WAY: Final = 3600
 
 _SEGMENT_WITH_HEADERS: Final = 1500
 _STEADY: Final = replace(SERVICE_2018, sustained=RATE, peak=RATE)
-"""One rate: the peak rate's bucket is never deeper than a frame, whatever the other has."""
+"""One rate: the peak rate's bucket holds a frame, so the depth of the other makes no difference."""
 
 READINGS: Final = ("own-mac", "no-mac")
 
