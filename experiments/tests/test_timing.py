@@ -40,6 +40,10 @@ def test_time_decides_about_verdicts(timing: Timing, valid: bool, judged: bool, 
     json.dumps(told, allow_nan=False)
 
 
+def test_time_that_jumped_once_did_so_once() -> None:
+    assert "time jumped once in cm1, over 4.5 ms" in Timing({"cm1": lateness(90_000, 1)}).words
+
+
 def test_one_millisecond_is_the_most() -> None:
     limit = round(MOST_P99_MS * 1e6)
     assert Timing({"cm1": lateness(limit)}).judged

@@ -50,8 +50,8 @@ class Timing:
         jumped = {n: late for n, late in self.switches.items() if late is not None and late.jumps}
         if jumped:
             return "not valid: " + "; ".join(
-                f"time jumped {late.jumps} times in {name}, over {late.jumped_ns / 1e6:.1f} ms in "
-                f"sum, because it was more than {late.bound_ns / 1e6:.0f} ms late"
+                f"time jumped {_often(late.jumps)} in {name}, over {late.jumped_ns / 1e6:.1f} ms "
+                f"in sum, because it was more than {late.bound_ns / 1e6:.0f} ms late"
                 for name, late in jumped.items()
             )
         silent = [name for name, late in self.switches.items() if late is None]
@@ -101,3 +101,7 @@ def _document(late: Lateness) -> dict[str, Any]:
         "jumps": late.jumps,
         "jumped_ms": late.jumped_ns / 1e6,
     }
+
+
+def _often(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
