@@ -29,7 +29,8 @@ from docsis_testbed.errors import NoVerdict, TestbedError
                             "needs 1 ms at the most"),
         (JUMPED, False, False, "not valid: time jumped 2 times in cm1, over 9.0 ms in sum, because "
                                "it was more than 20 ms late"),
-        (SILENT, True, False, "no verdict: cm1 and cmts1 did not tell how late it was"),
+        (SILENT, True, False, "no verdict: cm1 and cmts1 did not tell how late they were"),
+        (Timing({"cm1": None}), True, False, "no verdict: cm1 did not tell how late it was"),
     ],
 )  # fmt: skip
 def test_time_decides_about_verdicts(timing: Timing, valid: bool, judged: bool, words: str) -> None:

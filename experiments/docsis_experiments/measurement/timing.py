@@ -56,7 +56,8 @@ class Timing:
             )
         silent = [name for name, late in self.switches.items() if late is None]
         if silent:
-            return f"no verdict: {' and '.join(silent)} did not tell how late it was"
+            was = "it was" if len(silent) == 1 else "they were"
+            return f"no verdict: {' and '.join(silent)} did not tell how late {was}"
         if not self.switches:
             return "there was no switch"
         worst, p99 = max(
