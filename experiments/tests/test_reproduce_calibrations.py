@@ -19,10 +19,12 @@ from docsis_experiments.reproduction.calibrations.web_round_trip import (
 )
 from docsis_experiments.reproduction.making import Done
 from docsis_experiments.reproduction.row import TRIAL_SEEDS, Asked, Level, Run
+from docsis_experiments.reproduction.rows.p000 import f6
 from docsis_experiments.reproduction.rows.p002.e3 import ROWS as EXP3
 from docsis_experiments.reproduction.rows.p002.nf import ROWS
 from docsis_experiments.reproduction.sensitivities import (
     collisions,
+    foreseen_waits,
     game_latency,
     one_video,
     two_tiers,
@@ -60,6 +62,40 @@ def test_sensitivity_runs_are_different_and_on_trial_seeds() -> None:
     assert {run.unit.seed for run in runs} == set(game_latency.SEEDS) <= set(TRIAL_SEEDS)
     assert len({(run.unit, run.label) for run in runs}) == len(runs)
     assert len({run.unit for run in runs}) == len(runs) == 2 * len(game_latency.VARIANTS)
+
+
+def test_without_a_mac_figure_6_is_what_the_rows_play_but_for_the_mac() -> None:
+    behind, without = (foreseen_waits.works(mac) for mac in foreseen_waits.MACS)
+    assert {run.unit.seed for run in (*behind, *without)} <= set(TRIAL_SEEDS)
+    assert len(behind) == len(without) == len({run.unit for run in (*behind, *without)}) / 2
+    registered = {
+        work.unit
+        for row in f6.ROWS
+        for work in row.works(foreseen_waits.ASKED)
+        if isinstance(work, Run) and work.label.split()[0] in ("codel", "codel-dt", "pie")
+    }
+    assert registered
+    # CoDel at 100 ms is in no row.
+    assert registered <= {run.unit for run in behind}
+
+
+def test_ratios_of_equal_runs_are_1_in_every_span(monkeypatch: pytest.MonkeyPatch) -> None:
+    def payload(*of: object) -> float:
+        manager, seed, t = of[1], of[3], of[4]
+        assert isinstance(seed, int)
+        assert isinstance(t, float)
+        return (2.0 if manager is Manager.CT and t < 2 else 1.0) * t * seed
+
+    monkeypatch.setattr(foreseen_waits, "_payload", payload)
+    found = list(foreseen_waits.ratios(foreseen_waits.Mac.NONE, {}))
+    assert len(found) == 8
+    dt_over_codel, pie_over_dt = found[0], found[1]
+    assert list(dt_over_codel.values.values()) == [2, 1, 1, 1, 1]
+    assert list(pie_over_dt.values.values()) == [0.5, 1, 1, 1, 1]
+    assert dt_over_codel.words == (
+        "20 ms without a MAC, codel-dt over codel: 2.000 at 1 s, 1.000 from 2 to 7 s, "
+        "1.000 from 7 to 18 s, 1.000 from 18 to 25 s, 1.000 at 25 s"
+    )
 
 
 def test_collisions_are_looked_for_on_trial_seeds_and_each_variant_is_its_own_run() -> None:

@@ -30,6 +30,9 @@ from docsis_experiments.runs.in_mininet import MOST_TRIES
 from docsis_experiments.runs.store import Store
 from docsis_testbed.errors import TestbedError
 
+pytest_plugins = ["in_this_process"]
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 
 @pytest.fixture(autouse=True)
 def no_measuring(monkeypatch: pytest.MonkeyPatch) -> None:

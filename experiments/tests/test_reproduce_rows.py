@@ -23,6 +23,9 @@ from docsis_experiments.reproduction.rows import rows
 from docsis_experiments.reproduction.shelf import Shelf
 from docsis_experiments.runs.store import Store
 
+pytest_plugins = ["in_this_process"]
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 CHEAP = ("001-P1", "001-F10", "001-F3b", "000-S9")
 """A run each of a second or less, or none."""
 

@@ -26,6 +26,9 @@ from docsis_experiments.runs import sources
 from docsis_experiments.runs.store import ASIDE, Store
 from docsis_testbed.errors import TestbedError
 
+pytest_plugins = ["in_this_process"]
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 _NUMBERS = itertools.count()
 """Numbers for folders: two of one second would have the same name."""
 

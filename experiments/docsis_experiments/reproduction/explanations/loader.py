@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from datetime import date
 from enum import StrEnum
@@ -66,8 +67,9 @@ class Written(Model):
     explanations: Annotated[tuple[Explanation, ...], BeforeValidator(as_tuple)]
 
 
+@functools.cache
 def load_explanations(folder: Path = FOLDER) -> Mapping[str, Explanation]:
-    """All explanations, by row.
+    """All explanations, by row; a process reads them once.
 
     Raises:
         ConfigError: With the file, the line and the key.

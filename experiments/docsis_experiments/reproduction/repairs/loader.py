@@ -9,6 +9,7 @@ updated can play rows later without a repair; the repair names such commits.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -47,15 +48,16 @@ class Written(Model):
     repairs: Annotated[tuple[Repair, ...], BeforeValidator(as_tuple)]
 
 
+@functools.cache
 def load_repairs(file: Path = FILE) -> Sequence[Repair]:
-    """All repairs, oldest first.
+    """All repairs, oldest first; a process reads them once.
 
     Raises:
         ConfigError: With the file, the line and the key.
     """
     document = read(file)
     written = validate(document, Written, plain(document.root))
-    return sorted(written.repairs, key=lambda one: one.at)
+    return tuple(sorted(written.repairs, key=lambda one: one.at))
 
 
 def lacks(
