@@ -24,7 +24,7 @@ from typing import Any, Final
 from docsis_testbed.paths import RESULTS
 
 from docsis_control.project_files import package_folder
-from docsis_ptf import catalogue, matrix, outcome, plan, preflight, sandbox, switches
+from docsis_ptf import catalogue, log_folder, matrix, outcome, plan, preflight, sandbox, switches
 from docsis_ptf.options import Options, options, parser
 from docsis_ptf.params import TestParams
 from docsis_ptf.preflight import TargetError
@@ -64,6 +64,7 @@ def run(told: Options) -> int:
             preflight.check_wiring(told.target, told.ports)
             for warning in preflight.noise(told.ports):
                 print(f"ptf: {warning}", file=sys.stderr)
+        log_folder.of(folder)  # what is in the way of it is said beforehand, too
         folder.mkdir(parents=True, exist_ok=True)
         for name in (_VERDICTS, _PROFILES, outcome.JUNIT, outcome.MATRIX):
             (folder / name).unlink(missing_ok=True)
@@ -236,8 +237,7 @@ def _ptf(
         *(a for port, name in interfaces.items() for a in ("-i", f"{port}@{name}")),
         *("--test-params", params.text()),
         # A folder, because with a single file PTF writes every frame to a pcap as well.
-        # PTF empties it first.
-        *("--log-dir", str(folder / "tests"), "--debug", "info"),
+        *("--log-dir", str(log_folder.of(folder)), "--debug", "info"),
         *("--socket-recv-size", "16384", "--qlen", "1000"),
         # A user who may not open raw sockets was told so before.
         *("--random-seed", str(seed), "--allow-user"),
