@@ -18,9 +18,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from types import FrameType
 from typing import Any, Final
 
+from docsis_testbed.endings import end
+from docsis_testbed.interrupts import (
+    Terminated,
+    interrupts_deferred,
+    interrupts_ignored,
+    raising_when_terminated,
+)
 from docsis_testbed.paths import RESULTS
 
 from docsis_control.project_files import package_folder
@@ -42,6 +48,14 @@ _MODULE_PATHS: Final = tuple(
     )
 )
 _INTERRUPTED: Final = 130
+_ENDINGS: Final = {
+    _INTERRUPTED: "the run was interrupted",
+    128 + signal.SIGTERM: "SIGTERM ended the run",
+    128 + signal.SIGHUP: "SIGHUP ended the run",
+}
+"""What a run is told to end by, for its exit status."""
+_SANDBOX_SECONDS: Final = switches.STOP_SECONDS + 3
+"""Time for a sandbox to end its switch; the kernel ends with it what is left in it."""
 _MACHINE_SECONDS: Final = 1.0
 """How long the machine's timers are measured before anything runs: some hundred sleeps."""
 _VERDICTS: Final = "verdicts.jsonl"
@@ -51,7 +65,16 @@ FAILED: Final = 2
 
 
 def run(told: Options) -> int:
-    """Runs the suite and returns an exit status, 0 when all went well."""
+    """Runs the suite and returns an exit status, 0 when all went well.
+
+    Ctrl-C, SIGTERM and SIGHUP end what it has started and wait for that. The target gets back what
+    it had, and the verdicts so far are written. The exit status is 128 and the signal's number.
+    """
+    with raising_when_terminated():
+        return _run(told)
+
+
+def _run(told: Options) -> int:
     folder = told.results or RESULTS / "ptf" / (told.target if told.own else "target")
     begun = datetime.now(UTC).isoformat(timespec="seconds")
     requirements = plan.load()
@@ -72,24 +95,21 @@ def run(told: Options) -> int:
         if told.own:
             status = _in_sandbox(told.target, params, chosen, told.seed, folder)
         else:
-            # The target gets back what it had, however the run is ended.
-            signal.signal(signal.SIGTERM, _terminated)
             try:
                 status = _examined(params, told.ports, chosen, told.seed, folder, own=False)
-            except KeyboardInterrupt as interrupt:
-                for note in getattr(interrupt, "__notes__", ()):
+            except (KeyboardInterrupt, Terminated) as ended:
+                for note in getattr(ended, "__notes__", ()):
                     print(f"ptf: {note}", file=sys.stderr)
                 # The verdicts so far are worth having.
-                status = _INTERRUPTED
+                status = _status(ended)
     except (OSError, ValueError, TargetError, sandbox.SandboxError, switches.SwitchError) as error:
         print(f"ptf: {error}", file=sys.stderr)
         return FAILED
-    except KeyboardInterrupt:
-        return _INTERRUPTED
+    except (KeyboardInterrupt, Terminated) as ended:
+        return _without_verdicts(_status(ended))
     verdicts = read(folder / _VERDICTS)
     if not verdicts:
-        # It has said why.
-        return status or FAILED
+        return _without_verdicts(status or FAILED)
     stopped = _stopped(verdicts, chosen, status)
     head = matrix.Head(
         target=told.target,
@@ -107,14 +127,21 @@ def run(told: Options) -> int:
     return status or (FAILED if stopped else 0)
 
 
+def _without_verdicts(status: int) -> int:
+    """Says that the run was told to end. Whatever else ended it has been said; returns `status`."""
+    if status in _ENDINGS:
+        print(f"ptf: {_ENDINGS[status]} before the first test was over", file=sys.stderr)
+    return status
+
+
 def _stopped(verdicts: Sequence[Verdict], chosen: Sequence[str], status: int) -> str:
     """Why the run ended before all tests had run; empty if it did not."""
     ran = [verdict.test for verdict in verdicts if verdict.outcome is not Outcome.NOT_RUN]
     if not (missing := len(set(chosen) - set(ran))):
         return ""
     gone = [verdict for verdict in verdicts if verdict.outcome is Outcome.NOT_RUN]
-    if status == _INTERRUPTED:
-        why = "the run was interrupted"
+    if status in _ENDINGS:
+        why = _ENDINGS[status]
     elif gone:
         why = (
             f"the target does not answer any more ({gone[0].words}); look at its log, and start it"
@@ -146,7 +173,10 @@ def _keep_lateness(folder: Path) -> str:
 def _in_sandbox(
     kind: str, params: TestParams, tests: Sequence[str], seed: int, folder: Path
 ) -> int:
-    """A child of its own enters the namespace: this process stays where it is."""
+    """A child of its own enters the namespace: this process stays where it is.
+
+    It has ended when this returns, also behind Ctrl-C, SIGTERM or SIGHUP.
+    """
     job = {
         "kind": kind,
         "params": asdict(params),
@@ -154,43 +184,54 @@ def _in_sandbox(
         "seed": seed,
         "folder": str(folder),
     }
-    child = subprocess.Popen(
-        [sys.executable, "-m", "docsis_ptf.runner", "--sandbox", json.dumps(job)],
-        env=_environment(),
-        preexec_fn=sandbox.dies_with_parent(signal.SIGTERM),
-    )
+    child = None
     try:
+        # A signal waits until the child is known: one that is not known is not ended.
+        with interrupts_deferred():
+            child = subprocess.Popen(
+                _sandbox_command(job),
+                env=_environment(),
+                preexec_fn=sandbox.dies_with_parent(signal.SIGTERM),
+            )
         return child.wait()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Terminated) as ended:
         # It has the terminal's Ctrl-C, too, and cleans up; a signal to us alone is passed on.
-        child.terminate()
-        child.wait()
-        return _INTERRUPTED
+        with interrupts_ignored():
+            if child is not None:
+                end(child, _SANDBOX_SECONDS)
+        return _status(ended)
+
+
+def _sandbox_command(job: Mapping[str, object]) -> list[str]:
+    return [sys.executable, "-m", "docsis_ptf.runner", "--sandbox", json.dumps(job)]
 
 
 def _sandboxed(job: dict[str, Any]) -> int:
     """The child: namespace, switch, PTF."""
-    params = TestParams(**{**job["params"], "cpe_ports": tuple(job["params"]["cpe_ports"])})
-    signal.signal(signal.SIGTERM, _terminated)
-    folder = Path(job["folder"])
     try:
-        sandbox.enter()
-        ports = (params.rf_port, *params.cpe_ports)
-        sandbox.create(ports)
-        log = folder / "switch.log"
-        with switches.running(job["kind"], params, job["seed"], log, os.environ):
-            interfaces = {port: sandbox.ptf_side(port) for port in ports}
-            return _examined(params, interfaces, job["tests"], job["seed"], folder, own=True)
+        with raising_when_terminated():
+            return _in_namespace(job)
     except (OSError, TargetError, sandbox.SandboxError, switches.SwitchError) as error:
         print(f"ptf: {error}", file=sys.stderr)
         return FAILED
-    except KeyboardInterrupt:
-        return _INTERRUPTED
+    except (KeyboardInterrupt, Terminated) as ended:
+        return _status(ended)
 
 
-def _terminated(number: int, frame: FrameType | None) -> None:
-    """SIGTERM cleans up as Ctrl-C does."""
-    raise KeyboardInterrupt
+def _in_namespace(job: dict[str, Any]) -> int:
+    params = TestParams(**{**job["params"], "cpe_ports": tuple(job["params"]["cpe_ports"])})
+    folder = Path(job["folder"])
+    sandbox.enter()
+    ports = (params.rf_port, *params.cpe_ports)
+    sandbox.create(ports)
+    with switches.running(job["kind"], params, job["seed"], folder / "switch.log", os.environ):
+        interfaces = {port: sandbox.ptf_side(port) for port in ports}
+        return _examined(params, interfaces, job["tests"], job["seed"], folder, own=True)
+
+
+def _status(ended: KeyboardInterrupt | Terminated) -> int:
+    """The exit status of a run that was told to end."""
+    return 128 + ended.signal if isinstance(ended, Terminated) else _INTERRUPTED
 
 
 def _environment() -> dict[str, str]:
@@ -243,15 +284,18 @@ def _ptf(
         *("--random-seed", str(seed), "--allow-user"),
         *tests,
     ]
-    process = subprocess.Popen(
-        arguments, env=_environment(), preexec_fn=sandbox.dies_with_parent(signal.SIGKILL)
-    )
+    process = None
     try:
+        with interrupts_deferred():
+            process = subprocess.Popen(
+                arguments, env=_environment(), preexec_fn=sandbox.dies_with_parent(signal.SIGKILL)
+            )
         return process.wait()
     finally:
-        if process.poll() is None:
-            process.kill()
-            process.wait()
+        if process is not None and process.poll() is None:
+            with interrupts_ignored():
+                process.kill()
+                process.wait()
 
 
 def _list(told: Options) -> int:

@@ -16,6 +16,7 @@ from typing import Final
 
 from docsis_testbed.endings import end
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.interrupts import interrupts_ignored
 from docsis_testbed.paths import switch_binary
 
 from docsis_ptf.params import TestParams
@@ -114,7 +115,9 @@ def running(
             if process.poll() is not None:
                 raise SwitchError(f"{arguments[0]} ended during the tests: {_last_lines(log)}")
         finally:
-            end(process, STOP_SECONDS)
+            # A second signal, such as the runner's behind Ctrl-C, does not cut it short.
+            with interrupts_ignored():
+                end(process, STOP_SECONDS)
 
 
 def _await_server(process: subprocess.Popen[bytes], address: str, name: str, log: Path) -> None:

@@ -246,8 +246,6 @@ def test_an_interrupted_run_says_what_the_target_has(
     target = FakeTarget(*program_found())
     monkeypatch.setattr(preflight, "ask", Interrupted(KeyboardInterrupt()))
     monkeypatch.setattr(preflight, "check_wiring", lambda target, ports: None)
-    # As other tests need them.
-    monkeypatch.setattr(signal, "signal", lambda number, handler: None)
     with running(target) as params:
         told = Options(params.target, ["CF-1"], device_id=3, timeout=2.0, results=tmp_path)
         assert runner.run(told) == 130
