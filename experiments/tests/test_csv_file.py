@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from docsis_experiments.runs import csv_file
 from docsis_experiments.runs.csv_file import CsvFile
 from docsis_testbed.errors import TestbedError
 
@@ -63,3 +64,24 @@ def test_rows_have_no_room_of_the_longest_text_each(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(TestbedError, match="cannot be read"):
         CsvFile.read(tmp_path / "packets.csv")
+
+
+@pytest.mark.parametrize(
+    "head",
+    [",".join(f"flow{number}" for number in range(10_002)), "x" * 3_000_000],
+    ids=["many", "long"],
+)
+def test_columns_are_counted_before_they_are_made(
+    tmp_path: Path, head: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "packets.csv"
+    path.write_text(head + "\n")
+    monkeypatch.setattr(csv_file.csv, "read_csv", lambda *of, **how: pytest.fail("it was read"))
+    with pytest.raises(TestbedError, match="has more than 10001 columns, or longer names"):
+        CsvFile.read(path)
+
+
+def test_as_many_columns_as_flows_can_have_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "goodput.csv"
+    path.write_text(",".join(f"flow{number}" for number in range(10_001)) + "\n")
+    assert len(CsvFile.read(path).names) == 10_001

@@ -85,6 +85,34 @@ def test_equal_entries_take_no_bytes_and_are_bounded(
         files.decode(content, "x.parquet")
 
 
+def test_equal_texts_take_the_bytes_of_one_and_are_bounded(
+    made: Outcome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{**files.row(made), "manager": "m" * 1_000} for _ in range(100)]
+    content = files.encode_rows(rows)
+    assert len(files.decode(content, "x.parquet")) == 100
+    monkeypatch.setattr(files, "MOST_BYTES", 99_000)
+    assert len(content) < 99_000
+    with pytest.raises(TestbedError, match=r"x\.parquet: has more text than outcomes can have"):
+        files.decode(content, "x.parquet")
+
+
+@pytest.mark.parametrize("where", ["faults", "quantities", "groups"])
+def test_a_list_that_is_too_long_is_refused_before_it_is_one(
+    made: Outcome, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = files.row(made)
+    long = {
+        "faults": ["late"] * 2_001,
+        "quantities": [{"quantity": "q", "value": 1.0, "absent": ""}] * 2_001,
+        "groups": [{**row["groups"][0], "latency_ms": [1.0] * 2_001}],
+    }
+    content = files.encode_rows([{**row, where: long[where]}])
+    monkeypatch.setattr(files, "_outcome", lambda row: pytest.fail("it became a row"))
+    with pytest.raises(TestbedError, match="has an outcome with a list of 2001 entries"):
+        files.decode(content, "x.parquet")
+
+
 @settings(deadline=None)
 @given(
     values=st.dictionaries(st.text(max_size=20), st.floats(), max_size=5),

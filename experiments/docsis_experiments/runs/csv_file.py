@@ -26,6 +26,12 @@ _MOST_WORDS: Final = 10_000
 
 _LONGEST_WORD: Final = 200
 
+_MOST_COLUMNS: Final = 10_001
+"""The most columns: the time, and a column for each flow."""
+
+_LONGEST_HEAD: Final = _MOST_COLUMNS * (_LONGEST_WORD + 1)
+"""Characters of the line that names the columns."""
+
 
 class CsvFile:
     """A file's columns.
@@ -50,12 +56,13 @@ class CsvFile:
             floats: Columns that are numbers, also where there is none in a row.
 
         Raises:
-            TestbedError: The file cannot be read, is too long, or is damaged.
+            TestbedError: The file cannot be read, is too long or too wide, or is damaged.
         """
         types = {name: pa.string() for name in words} | {name: pa.float64() for name in floats}
         try:
             if path.stat().st_size > _MOST_BYTES:
                 raise TestbedError(f"{path}: is longer than {_MOST_BYTES} bytes")
+            _check_columns(path)
             table = csv.read_csv(
                 path,
                 # No threads that might still run while the program ends; see runs/files.py.
@@ -104,6 +111,23 @@ class CsvFile:
             count = self.names.count(name)
             words = f"{count} columns {name}" if count else f"no column {name}"
             raise TestbedError(f"{self._path}: is damaged (it has {words})") from None
+
+
+def _check_columns(path: Path) -> None:
+    """Counts columns before Arrow makes them, each of which takes kilobytes.
+
+    Raises:
+        TestbedError: There are too many, or their names are too long.
+        OSError: The file cannot be read.
+    """
+    with path.open(errors="replace") as file:
+        head = file.readline(_LONGEST_HEAD + 1)
+    # A name in quotation marks may have commas; names of ours have none.
+    columns = head.count(",") + 1
+    if columns > _MOST_COLUMNS or len(head) > _LONGEST_HEAD:
+        raise TestbedError(
+            f"{path}: has more than {_MOST_COLUMNS} columns, or longer names than they have"
+        )
 
 
 def _damaged(path: Path, error: Exception) -> TestbedError:

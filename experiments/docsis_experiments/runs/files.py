@@ -17,11 +17,12 @@ import math
 import os
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from docsis_experiments.measurement.links import Way, Ways
@@ -53,9 +54,12 @@ MOST_OUTCOMES: Final = 1_000_000
 _MOST_ENTRIES: Final = 2000
 """The most groups, values, quantities and counters of an outcome."""
 
-_MOST_ENTRIES_TOGETHER: Final = 100_000_000
-"""The most list entries that a file may have in one column, such as all quantiles of all groups. If
-no two of them were equal, they would fill about MOST_BYTES."""
+_MOST_ENTRIES_TOGETHER: Final = 50_000_000
+"""The most list entries that a file may have in one column, such as all quantiles of all groups.
+The largest sweep has some twenty million."""
+
+_ROWS_AT_ONCE: Final = 64
+"""How many rows are Python objects of Arrow's at the same time."""
 
 _VERSION_KEY: Final = b"docsis-p4 outcomes"
 _DIGEST_KEY: Final = b"sha256"
@@ -134,7 +138,9 @@ def encode_rows(rows: Sequence[dict[str, Any]]) -> bytes:
     Raises:
         pa.ArrowException: They do not have the columns of a file.
     """
-    marks = {_VERSION_KEY: str(VERSION).encode(), _DIGEST_KEY: _digest(rows)}
+    digest = _Digest()
+    rows = list(digest.of(rows))
+    marks = {_VERSION_KEY: str(VERSION).encode(), _DIGEST_KEY: digest.hex}
     table = pa.Table.from_pylist(rows, schema=SCHEMA.with_metadata(marks))
     sink = io.BytesIO()
     pq.write_table(table, sink, compression="zstd", write_page_checksum=True)
@@ -235,12 +241,74 @@ def _decode(content: bytes) -> list[Outcome]:
     # Entries of lists that are equal take no bytes: a file of a few KB can have a billion of them.
     if _entries(source.metadata) > _MOST_ENTRIES_TOGETHER:
         raise _Refused(f"has more than {_MOST_ENTRIES_TOGETHER} entries")
+    _check_texts(content)
+    digest = _Digest()
+    outcomes = [_outcome(row) for row in digest.of(_rows(source))]
+    if marks.get(_DIGEST_KEY) != digest.hex:
+        raise _Refused("is damaged: its content is not what was written")
+    return outcomes
+
+
+def _rows(source: pq.ParquetFile) -> Iterator[dict[str, Any]]:
     # Arrow gets no threads and no Python object here. A thread of Arrow's that releases a Python
     # object while the interpreter ends aborts the process.
-    rows = source.read(use_threads=False).to_pylist()
-    if marks.get(_DIGEST_KEY) != _digest(rows):
-        raise _Refused("is damaged: its content is not what was written")
-    return [_outcome(row) for row in rows]
+    for batch in source.iter_batches(_ROWS_AT_ONCE, use_threads=False):
+        for column in batch.columns:
+            _check_lists(column)
+        yield from batch.to_pylist()
+
+
+def _check_lists(array: pa.Array) -> None:
+    """Looks at the length of lists before a list of Python's is made of them.
+
+    Raises:
+        _Refused: One is longer than any of an outcome.
+    """
+    if pa.types.is_list(array.type):
+        longest = pc.max(pc.list_value_length(array)).as_py() or 0
+        if longest > _MOST_ENTRIES:
+            raise _Refused(f"has an outcome with a list of {longest} entries")
+        _check_lists(array.flatten())
+    elif pa.types.is_struct(array.type):
+        for part in array.flatten():
+            _check_lists(part)
+
+
+def _check_texts(content: bytes) -> None:
+    """Looks at how long all texts are together: equal ones take the bytes of one in the file.
+
+    Raises:
+        _Refused: They are longer than a file may be.
+    """
+    paths = [path for field in SCHEMA for path in _texts_in(field.type, field.name)]
+    source = pq.ParquetFile(pa.BufferReader(content), read_dictionary=paths)
+    table = source.read(use_threads=False)
+    length = sum(_length(chunk) for column in table.columns for chunk in column.chunks)
+    if length > MOST_BYTES:
+        raise _Refused("has more text than outcomes can have")
+
+
+def _texts_in(kind: pa.DataType, path: str) -> Iterator[str]:
+    """The columns of Parquet that have the texts of a column."""
+    if pa.types.is_list(kind):
+        yield from _texts_in(kind.value_type, f"{path}.list.element")
+    elif pa.types.is_struct(kind):
+        for field in kind:
+            yield from _texts_in(field.type, f"{path}.{field.name}")
+    elif pa.types.is_string(kind):
+        yield path
+
+
+def _length(array: pa.Array) -> int:
+    """Bytes of all texts of a column, each as often as it is used."""
+    if pa.types.is_list(array.type):
+        return _length(array.flatten())
+    if pa.types.is_struct(array.type):
+        return sum(_length(part) for part in array.flatten())
+    if pa.types.is_dictionary(array.type):
+        lengths = pc.binary_length(array.dictionary).cast(pa.int64())
+        return int(pc.sum(lengths.take(array.indices)).as_py() or 0)
+    return 0
 
 
 def _entries(metadata: pq.FileMetaData) -> int:
@@ -255,10 +323,26 @@ def _entries(metadata: pq.FileMetaData) -> int:
     )
 
 
-def _digest(rows: Sequence[dict[str, Any]]) -> bytes:
-    # NaN and infinity are values here, and Python's JSON has words for them.
-    text = json.dumps(rows, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest().encode()
+class _Digest:
+    """SHA-256 of the JSON of rows, which are not all there at once."""
+
+    def __init__(self) -> None:
+        self._sha256 = hashlib.sha256(b"[")
+
+    def of(self, rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """The same rows; each is looked at as it passes."""
+        for number, one in enumerate(rows):
+            # NaN and infinity are values here, and Python's JSON has words for them.
+            text = json.dumps(one, sort_keys=True, separators=(",", ":"))
+            self._sha256.update(f"{',' if number else ''}{text}".encode())
+            yield one
+
+    @property
+    def hex(self) -> bytes:
+        """What is known when all have passed."""
+        whole = self._sha256.copy()
+        whole.update(b"]")
+        return whole.hexdigest().encode()
 
 
 def row(outcome: Outcome) -> dict[str, Any]:
