@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from ipaddress import IPv4Address
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from docsis_control.modem_config.provisioned import PacketClassifier
 from docsis_control.provisioning import deploy
@@ -55,11 +58,66 @@ def test_a_rule_of_higher_priority_is_avoided() -> None:
 
 def test_the_primary_flow_takes_what_no_rule_takes() -> None:
     rules = [rule(1, 2, destination_ports=(30000, 30000))]
-    assert header_for(1, True, rules, USUAL) is None
+    header = header_for(1, True, rules, USUAL)
+    assert header is not None
+    assert taken(rules, header) is None
     rules = [rule(1, 2, protocol=UDP)]
     header = header_for(1, True, rules, USUAL)
     assert header is not None
     assert header.protocol == TCP
+
+
+def test_a_port_between_those_of_higher_priority_is_found() -> None:
+    rules = [
+        rule(1, 3, 10, destination_ports=(5060, 5060)),
+        rule(2, 3, 10, destination_ports=(5062, 5062)),
+        rule(3, 2, 5, destination_ports=(5060, 5062)),
+    ]
+    header = header_for(2, False, rules, USUAL)
+    assert header is not None
+    assert (header.destination_port, taken(rules, header)) == (5061, 2)
+
+
+_PORTS = st.none() | st.lists(st.integers(0, 6), min_size=2, max_size=2).map(sorted).map(tuple)
+_RULES = st.lists(
+    st.tuples(
+        st.integers(1, 3), st.integers(0, 3), st.sampled_from((None, UDP, TCP)), _PORTS, _PORTS,
+        st.none() | st.tuples(st.integers(0, 4), st.integers(4, 7), st.just(7)),
+    ),
+    max_size=8,
+)  # fmt: skip
+
+
+@given(_RULES)
+def test_a_header_is_found_where_there_is_one(rules: list[tuple[Any, ...]]) -> None:
+    classifiers = [
+        rule(number, flow, priority, protocol=protocol, source_ports=source,
+             destination_ports=destination, tos=tos)
+        for number, (flow, priority, protocol, source, destination, tos) in enumerate(rules, 1)
+    ]  # fmt: skip
+    usual = replace(USUAL, source_port=1, destination_port=1)
+    reached = {
+        taken(classifiers, replace(usual, protocol=protocol, tos=tos, source_port=source,
+                                   destination_port=destination))
+        for protocol in (UDP, TCP)
+        for tos in range(8)
+        for source in range(1, 8)
+        for destination in range(1, 8)
+    }  # fmt: skip
+    for flow in (1, 2, 3):
+        header = header_for(flow, False, classifiers, usual)
+        assert (header is not None) == (flow in reached)
+        assert header is None or taken(classifiers, header) == flow
+    assert (header_for(4, True, classifiers, usual) is not None) == (None in reached)
+
+
+def test_as_many_classifiers_as_a_modem_may_have_take_no_minutes() -> None:
+    rules = [
+        rule(n, 2, 2, source_ports=(n * 100, n * 150), destination_ports=(n * 90, n * 170))
+        for n in range(1, 64)
+    ]
+    hidden = rule(64, 3, 1, source_ports=(100, 150), destination_ports=(90, 170))
+    assert header_for(3, False, [*rules, hidden], USUAL) is None
 
 
 def test_tos_and_protocol_are_those_of_the_rule() -> None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 from itertools import product
@@ -11,7 +11,7 @@ from typing import Final
 
 from docsis_control.classification import classifier_entries
 from docsis_control.modem_config.provisioned import PacketClassifier
-from docsis_control.tables import Range, TableEntry, Ternary
+from docsis_control.tables import MatchValue, Range, TableEntry, Ternary
 
 TCP: Final = 6
 UDP: Final = 17
@@ -60,11 +60,21 @@ def header_for(
     # What the pipeline is given decides, and not another reading of the classifiers.
     flows = {classifier.service_flow: classifier.service_flow for classifier in classifiers}
     entries = classifier_entries(_MODEM, classifiers, flows)
-    for header in _candidates(classifiers, usual, protocols):
-        fields = _fields(header)
-        taken = next((e.params["service_flow"] for e in entries if _meets(e, fields)), None)
-        if taken == service_flow or (taken is None and primary):
-            return header
+    fields = _fields(usual)
+    own = _places(entry.params["service_flow"] == service_flow for entry in entries)
+    always = _places(_meets_the_others(entry, fields) for entry in entries)
+    choices = [
+        _different(entries, field, values)
+        for field, values in _choices(classifiers, usual, protocols).items()
+    ]
+    for chosen in product(*choices):
+        met = always
+        for _, places in chosen:
+            met &= places
+        # The first entry whose conditions are met takes the packet.
+        if met & -met & own or (primary and not met):
+            protocol, tos, *ports = (value for value, _ in chosen)
+            return Header(protocol, tos, usual.source, usual.destination, *ports)
     return None
 
 
@@ -91,43 +101,74 @@ def _fields(header: Header) -> Mapping[str, int]:
     }
 
 
-def _meets(entry: TableEntry, fields: Mapping[str, int]) -> bool:
+_CHOSEN: Final = ("ip_protocol", "ip_tos", "l4_src_port", "l4_dst_port")
+"""The fields that a header is free to have."""
+
+
+def _places(which: Iterable[bool]) -> int:
+    """Some of the entries: a bit each, the first entry's the lowest."""
+    return sum(1 << place for place, is_one in enumerate(which) if is_one)
+
+
+def _meets_the_others(entry: TableEntry, fields: Mapping[str, int]) -> bool:
+    """Whether all conditions are met but those on the fields that are chosen."""
     assert entry.match is not None, "a classifier's"
-    for name, condition in entry.match.items():
-        value = fields.get(name)
-        match condition:
-            case _ if value is None:
-                return False
-            case Ternary():
-                met = value & condition.mask == condition.value
-            case Range():
-                met = condition.low <= value <= condition.high
-            case _:
-                met = value == condition
-        if not met:
-            return False
-    return True
+    return all(
+        name in fields and _holds(condition, fields[name])
+        for name, condition in entry.match.items()
+        if name not in _CHOSEN
+    )
 
 
-def _candidates(
+def _holds(condition: MatchValue, value: int) -> bool:
+    match condition:
+        case Ternary():
+            return value & condition.mask == condition.value
+        case Range():
+            return condition.low <= value <= condition.high
+        case _:
+            return value == condition
+
+
+def _different(
+    entries: Sequence[TableEntry], field: str, values: Iterable[int]
+) -> Sequence[tuple[int, int]]:
+    """The values of a field that are not alike for all entries, and the entries that take each."""
+    found: dict[int, int] = {}
+    for value in values:
+        takes = _places(
+            field not in (entry.match or {}) or _holds((entry.match or {})[field], value)
+            for entry in entries
+        )
+        found.setdefault(takes, value)
+    return [(value, takes) for takes, value in found.items()]
+
+
+def _choices(
     classifiers: Sequence[PacketClassifier], usual: Header, protocols: Sequence[int]
-) -> Iterator[Header]:
-    """The usual header, and what the conditions of the classifiers name in its place."""
-    tos = {usual.tos: None}
-    source = {usual.source_port: None}
-    destination = {usual.destination_port: None}
+) -> Mapping[str, Sequence[int]]:
+    """Values of the chosen fields, first those of the usual header and those that rules name.
+
+    All there are, but for values that are alike for all classifiers.
+    """
+    tos = [usual.tos]
     for classifier in classifiers:
         if classifier.tos is not None:
             low, high, mask = classifier.tos
-            tos |= dict.fromkeys([b for b in range(256) if low <= b & mask <= high][:1])
-        source |= _ends(classifier.source_ports)
-        destination |= _ends(classifier.destination_ports)
-    for protocol, byte, *ports in product(protocols, tos, source, destination):
-        yield Header(protocol, byte, usual.source, usual.destination, *ports)
+            tos += [byte for byte in range(256) if low <= byte & mask <= high][:1]
+    return {
+        "ip_protocol": protocols,
+        "ip_tos": [*tos, *range(256)],
+        "l4_src_port": _ports(usual.source_port, (one.source_ports for one in classifiers)),
+        "l4_dst_port": _ports(
+            usual.destination_port, (one.destination_ports for one in classifiers)
+        ),
+    }
 
 
-def _ends(ports: tuple[int, int] | None) -> dict[int, None]:
-    """The first port of a range, and its last where the first is another's."""
-    if ports is None or ports == (0, _LAST_PORT):
-        return {}
-    return dict.fromkeys(port for port in ports if port)
+def _ports(usual: int, ranges: Iterable[tuple[int, int] | None]) -> Sequence[int]:
+    """The usual port, the ends of the ranges, and the ports beside them."""
+    some = [one for one in ranges if one is not None]
+    ends = [port for one in some for port in one]
+    beside = [port for low, high in some for port in (low - 1, high + 1)]
+    return [usual, *(port for port in (*ends, *beside) if 0 < port <= _LAST_PORT)]
