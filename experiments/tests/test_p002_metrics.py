@@ -129,6 +129,17 @@ def test_goodput_deviates_from_bin_to_bin() -> None:
     alone = quantity("goodput-deviation", "one", bound="4 s")
     assert math.isnan(measure(alone, run))
     assert "fewer than two bins" in absence(alone, run)
+    # However long the time is, all of it is looked at.
+    count = np.append(np.zeros(10_999), 1e6 / 8)
+    late = record(received={"one": Received(np.arange(11_000.0), {"one": count})}, seconds=10_999)
+    assert measure(quantity("goodput-deviation", "one", bound="100 ms"), late) > 0
+
+
+@pytest.mark.parametrize("bound", ["0 ms", "99 ms"])
+def test_goodput_deviates_in_bins_that_have_a_sample(bound: str) -> None:
+    with pytest.raises(ValueError, match="must be 100 ms at the least for goodput-deviation"):
+        quantity("goodput-deviation", "one", bound=bound)
+
 
 
 def call(delays: list[float]) -> RunRecord:

@@ -75,6 +75,7 @@ class Metric:
         place: Where it stands among the others in tables, lowest first.
         needs_idle: Whether there has to be a time with calls and requests alone.
         needs_bound: Whether it needs a bound, so that it is measured only where one is given.
+        least_bound_ms: The least that the bound may be.
         whole_run: Whether it is of the whole run, so that a part of it cannot be asked for.
         on_request: Whether it is measured only where somebody asks for it, because it tells
             something of few runs.
@@ -97,6 +98,7 @@ class Metric:
     place: int = LAST
     needs_idle: bool = False
     needs_bound: bool = False
+    least_bound_ms: float = 0.0
     whole_run: bool = False
     on_request: bool = False
 

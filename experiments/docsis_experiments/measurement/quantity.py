@@ -69,6 +69,9 @@ class Quantity(Model):
         if self.measures.needs_bound != (self.bound is not None):
             bounded = " or ".join(m.name for m in METRICS.values() if m.needs_bound)
             raise KeyedError("bound", f"belongs to {bounded}, which needs it")
+        least = self.measures.least_bound_ms
+        if self.bound is not None and self.bound / 1e6 < least:
+            raise KeyedError("bound", f"must be {least:g} ms at the least for {self.metric}")
         return self
 
     @property

@@ -172,7 +172,10 @@ def latency_figures(tables: Sequence[Sequence[float]]) -> dict[str, Any] | None:
 
 
 def differences(
-    runs: Sequence[Run], called: Mapping[str, str], outcomes: Sequence[Outcome]
+    scenario: Scenario,
+    runs: Sequence[Run],
+    called: Mapping[str, str],
+    outcomes: Sequence[Outcome],
 ) -> list[dict[str, Any]]:
     """Each run less the first, within a seed or repetition: one entry of `differences` each.
 
@@ -180,8 +183,10 @@ def differences(
     """
     counted = Outcomes(outcomes)
     base = runs[0].label
+    # A run may write out what the scenario says anyway.
+    way = scenario.played(runs[0]).direction
     found = []
-    for run in (run for run in runs[1:] if run.direction == runs[0].direction):
+    for run in (run for run in runs[1:] if scenario.played(run).direction == way):
         numbers = counted.numbers((base, run.label))
         pairs = [(counted.of(base)[at], counted.of(run.label)[at]) for at in numbers]
         found.append(
@@ -354,7 +359,7 @@ def summarise(
                 )
                 for run in runs
             ],
-            "differences": differences(runs, called, outcomes),
+            "differences": differences(scenario, runs, called, outcomes),
             "expectations": [part_figures(one) for one in judged],
         }
     )

@@ -20,15 +20,15 @@ from docsis_experiments.measurement.record import RunRecord
 from docsis_experiments.measurement.scope import Scope
 from docsis_experiments.measurement.trace import Trace
 
-MOST_BINS: Final = 100_000
-"""More are not looked at: the samples are no closer."""
+LEAST_BIN_MS: Final = 100.0
+"""The shortest bin: what was received is sampled no closer."""
 
 
 def goodput_deviation(scope: Scope, run: RunRecord) -> float:
     """Mbit/s; NaN of fewer than two bins."""
     assert scope.bound_ms is not None, "checked with the experiment"
     start, end = scope.span(run)
-    bins = min(int((end - start) * 1e3 / scope.bound_ms + 1e-9), MOST_BINS)
+    bins = int((end - start) * 1e3 / scope.bound_ms + 1e-9)
     if bins < 2:
         return math.nan
     edges = start + np.arange(bins + 1) * scope.bound_ms / 1e3
@@ -48,7 +48,7 @@ METRIC: Final = Metric(
     name="goodput-deviation",
     title="Deviation of goodput",
     description="Standard deviation of the goodput of all flows in bins that are as long as the "
-    "bound.",
+    "bound, 100 ms at the least.",
     unit=MEGABITS_A_SECOND,
     value=goodput_deviation,
     absence=_absence,
@@ -57,4 +57,5 @@ METRIC: Final = Metric(
     form="#.3g",
     place=64,
     needs_bound=True,
+    least_bound_ms=LEAST_BIN_MS,
 )

@@ -530,7 +530,8 @@ class Played:
 def _rows(path: Path) -> list[dict[str, str]]:
     try:
         with path.open(newline="") as file:
-            # The last line may have been cut when its program was ended.
-            return [row for row in csv.DictReader(file) if None not in row.values()]
+            # The last line may have been cut when its program was ended, also within a number.
+            whole = (line for line in file if line.endswith("\n"))
+            return [row for row in csv.DictReader(whole) if None not in row.values()]
     except FileNotFoundError:
         raise TestbedError(f"{path}: is missing; the log beside it may say why") from None
