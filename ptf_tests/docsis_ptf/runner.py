@@ -30,7 +30,17 @@ from docsis_testbed.interrupts import (
 from docsis_testbed.paths import RESULTS
 
 from docsis_control.project_files import package_folder
-from docsis_ptf import catalogue, log_folder, matrix, outcome, plan, preflight, sandbox, switches
+from docsis_ptf import (
+    catalogue,
+    log_folder,
+    matrix,
+    outcome,
+    plan,
+    preflight,
+    sandbox,
+    shapers,
+    switches,
+)
 from docsis_ptf.options import Options, options, parser
 from docsis_ptf.params import TestParams
 from docsis_ptf.preflight import TargetError
@@ -81,6 +91,7 @@ def _run(told: Options) -> int:
     try:
         chosen = [test.key for test in select(told.tests, catalogue.load(), requirements)]
         params = replace(told.params(), verdicts=str(folder.resolve() / _VERDICTS))
+        shapers.check(params.shaper)
         if told.own:
             switches.binary(told.target)  # a missing switch is worth a sentence beforehand
         else:
@@ -211,7 +222,7 @@ def _sandboxed(job: dict[str, Any]) -> int:
     try:
         with raising_when_terminated():
             return _in_namespace(job)
-    except (OSError, TargetError, sandbox.SandboxError, switches.SwitchError) as error:
+    except (OSError, ValueError, TargetError, sandbox.SandboxError, switches.SwitchError) as error:
         print(f"ptf: {error}", file=sys.stderr)
         return FAILED
     except (KeyboardInterrupt, Terminated) as ended:

@@ -16,11 +16,13 @@ import pytest
 from docsis_control.bmv2.client import PROGRAM
 from docsis_control.gen.docsis.tm.v1 import traffic_manager_pb2 as pb
 from docsis_control.p4rt.errors import P4RuntimeError
+from docsis_ptf import runner, switches
 from docsis_ptf.bmv2_shaper import Bmv2Thrift
 from docsis_ptf.client import Client
+from docsis_ptf.options import Options
 from docsis_ptf.params import CONTROL_HEADER, TestParams
 from docsis_ptf.shaper import FLOW_QUEUES, PACKET_RATE, SHAPING, Amount, QueueConfig, Shaper
-from docsis_ptf.shapers import make
+from docsis_ptf.shapers import check, make
 from docsis_ptf.tm_shaper import TrafficManager
 
 QUEUE = QueueConfig(1, 7, 20_000_000, 100_000, 25_000_000, traffic_priority=3, sub_queues=16)
@@ -144,7 +146,15 @@ class Half:
     def __init__(self, argument): ...
     def lacks(self, need): ...
     def configure(self, queues): ...
+
+class Refused:
+    def __init__(self, argument):
+        raise ConnectionRefusedError(f"nothing answers\\nat {argument}")
 """
+BROKEN = {
+    "syntax_shaper": "class Own:\n    def lacks(self\n",
+    "running_shaper": "\n1 / 0\n",
+}
 
 
 def test_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,16 +204,85 @@ def test_a_known_lack_of_the_control_header_skips() -> None:
         ("bmv2-thrift", "there are docsis.tm.v1"),
         ("no_such_module:Own=x", "No module named 'no_such_module'; .* on PYTHONPATH"),
         ("own_shaper:None_=x", "has no attribute 'None_'"),
+        (
+            "own_shaper:Refused=192.0.2.7:1",
+            r"Refused\('192.0.2.7:1'\) failed: ConnectionRefusedError: nothing answers at"
+            r" 192.0.2.7:1 \(own_shaper.py, line 20\); correct",
+        ),
+        ("own_shaper:__name__=x", "__name__\\('x'\\) failed: TypeError: .* not callable; correct"),
+        ("syntax_shaper:Own=x", r"SyntaxError: .*\(syntax_shaper.py, line 2\)"),
+        ("running_shaper:Own=x", r"ZeroDivisionError: .* \(running_shaper.py, line 2\)"),
         ("own_shaper:Half=x", "Half has no lateness, limit_port, remove, set_packet_rate, states"),
     ],
 )
 def test_a_shaper_that_is_none(
     spec: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "own_shaper.py").write_text(OWN)
+    for name, text in {"own_shaper": OWN, **BROKEN}.items():
+        (tmp_path / f"{name}.py").write_text(text)
+        monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=message) as refusal:
         make(spec, Server(), 1)
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("thrift", "there are docsis.tm.v1, bmv2-thrift=HOST:PORT, or MODULE:CLASS"),
+        ("bmv2-thrift", "there are docsis.tm.v1"),
+        ("syntax_shaper:Own=x", "SyntaxError"),
+        ("own_shaper:None_=x", "has no attribute 'None_'"),
+    ],
+)
+def test_a_shaper_that_is_none_is_told_before_the_switch_is_started(
+    spec: str,
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "own_shaper.py").write_text(OWN)
+    (tmp_path / "syntax_shaper.py").write_text(BROKEN["syntax_shaper"])
+    monkeypatch.delitem(sys.modules, "own_shaper", raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(switches, "binary", lambda kind: Path("/switch"))
+    monkeypatch.setattr(runner, "_in_sandbox", lambda *_: pytest.fail("the switch was started"))
+    told = Options(shaper=spec, tests=["CF-1"], results=tmp_path / "results")
+    assert runner.run(told) == runner.FAILED
+    said = capsys.readouterr().err
+    assert said.startswith(f"ptf: shaper {spec!r}: ")
+    assert message in said
+    assert said.count("\n") == 1
+
+
+def test_a_shaper_is_not_made_before_its_switch_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own_shaper.py").write_text(OWN)
+    monkeypatch.delitem(sys.modules, "own_shaper", raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    for spec in ("docsis.tm.v1", "bmv2-thrift=127.0.0.1:9090", "own_shaper:Refused=x"):
+        check(spec)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("shaper 'own_shaper:Refused=x': Refused('x') failed: ConnectionRefusedError"),
+        ValueError("/bin/ptf: PTF is not installed; docs/targets.md says how"),
+    ],
+)
+def test_what_is_wrong_behind_the_switchs_start_is_one_sentence(
+    error: ValueError, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(job: object) -> int:
+        raise error
+
+    monkeypatch.setattr(runner, "_in_namespace", fail)
+    assert runner.main(["--sandbox", "{}"]) == runner.FAILED
+    assert capsys.readouterr().err == f"ptf: {error}\n"
 
 
 def test_the_default_is_the_embedded_switchs() -> None:
