@@ -7,8 +7,8 @@ import math
 from pathlib import Path
 
 import pytest
+from pyarrow import csv
 
-from docsis_experiments.runs import csv_file
 from docsis_experiments.runs.csv_file import CsvFile
 from docsis_testbed.errors import TestbedError
 
@@ -76,7 +76,7 @@ def test_columns_are_counted_before_they_are_made(
 ) -> None:
     path = tmp_path / "packets.csv"
     path.write_text(head + "\n")
-    monkeypatch.setattr(csv_file.csv, "read_csv", lambda *of, **how: pytest.fail("it was read"))
+    monkeypatch.setattr(csv, "read_csv", lambda *of, **how: pytest.fail("it was read"))
     with pytest.raises(TestbedError, match="has more than 10001 columns, or longer names"):
         CsvFile.read(path)
 

@@ -30,6 +30,7 @@ from docsis_experiments.reproduction.sensitivities import (
     two_tiers,
 )
 from docsis_experiments.reproduction.settings.p000_managers import Manager
+from docsis_experiments.reproduction.settings.p000_network import Mac
 from docsis_experiments.reproduction.settings.p002_levels import times
 from docsis_experiments.reproduction.settings.p002_quantities import BINS_S, deviation
 from docsis_experiments.reproduction.settings.p002_readings import Reading
@@ -87,7 +88,7 @@ def test_ratios_of_equal_runs_are_1_in_every_span(monkeypatch: pytest.MonkeyPatc
         return (2.0 if manager is Manager.CT and t < 2 else 1.0) * t * seed
 
     monkeypatch.setattr(foreseen_waits, "_payload", payload)
-    found = list(foreseen_waits.ratios(foreseen_waits.Mac.NONE, {}))
+    found = list(foreseen_waits.ratios(Mac.NONE, {}))
     assert len(found) == 8
     dt_over_codel, pie_over_dt = found[0], found[1]
     assert list(dt_over_codel.values.values()) == [2, 1, 1, 1, 1]
