@@ -59,6 +59,12 @@ class Options:
     def params(self) -> TestParams:
         """The parameters of the tests. ValueError: a value is not possible."""
         if self.own:
+            if self.ports:
+                raise ValueError(
+                    f"--port has no place here: the runner starts the {self.target} switch itself,"
+                    " with ports of its own; to test a switch that runs already, give --target"
+                    " HOST:PORT, too"
+                )
             params = switches.params_for(self.target)
         else:
             host, _, port = self.target.rpartition(":")

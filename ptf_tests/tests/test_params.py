@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The suite's parameters: PTF's dictionary to a typed one and back."""
 
+from pathlib import Path
+
 import pytest
 
-from docsis_ptf import runner
+from docsis_ptf import runner, switches
 from docsis_ptf.options import Options, options, parser
 from docsis_ptf.params import TestParams
 
@@ -80,6 +82,28 @@ def test_the_last_election_id() -> None:
 def test_a_switch_port_that_is_no_number(number: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert runner.main([f"--port={number}=veth1"]) == runner.FAILED
     assert "a port is NUMBER=INTERFACE" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("target", [[], ["--target", "embedded"], ["--target", "bmv2"]])
+def test_ports_of_a_switch_that_the_runner_starts(
+    target: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    ports = ["--port", "1=a", "--port", "2=b", "--port", "3=c"]
+    assert runner.main([*target, *ports]) == runner.FAILED
+    said = capsys.readouterr().err
+    assert said.startswith("ptf: --port has no place here: the runner starts the ")
+    assert said.endswith("give --target HOST:PORT, too\n")
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("target", ["embedded", "bmv2"])
+def test_a_switch_that_the_runner_starts_gets_the_ids(
+    target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    params = options(parser().parse_args(["--target", target, "--device-id", "7"])).params()
+    monkeypatch.setattr(switches, "binary", lambda kind: Path("/switch"))
+    command = switches.command(target, params, 1)
+    assert command[command.index("--device-id") + 1] == "7"
 
 
 def test_missing_switch_is_one_sentence(
