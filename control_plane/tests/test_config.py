@@ -225,6 +225,11 @@ TOPOLOGY_ERRORS = {
     "tier as path": ("tier: gold", "tier: ../gold", 2, "tier", "no service tier"),
     "missing tier": ("tier: gold\n", "", 1, "tier", "is missing, and the modem cm1"),
     "a list of modems": ("{name: cm1, device_id: 1}", "[]", 3, "cable_modem", "mapping"),
+    "null in a file's name": ("name: home", 'name: home\nservice_classes: "a\\0b"', 2,
+                              "service_classes", "has a null character"),
+    "null in a modem's file": ("hosts:", 'modems: [{name: m1, configuration: "a\\0b"}]\nhosts:',
+                               5, "modems.0.configuration", "has a null character"),
+    "null in a key": ("name: home", 'name: home\n"a\\0b": 1', 1, "", "has a null character"),
 }  # fmt: skip
 
 
@@ -256,6 +261,8 @@ def test_refuses_files_that_are_not_there(write: Write, tmp_path: Path) -> None:
         load_tier(binary)
     with pytest.raises(ConfigError, match="is a folder; give a file"):
         load_tier(tmp_path)
+    with pytest.raises(ConfigError, match=r"^a\\0b: has a null character, which no text and no na"):
+        load_tier(Path("a\0b"))
     with pytest.raises(ConfigError, match="/dev/zero: has more than 19,200,000 bytes, which is"):
         load_tier(Path("/dev/zero"))
 

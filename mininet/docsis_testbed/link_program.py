@@ -11,9 +11,10 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Mapping
+import traceback
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Self
+from typing import IO, Any, Final, Protocol, Self
 
 from docsis_testbed import p4build, preflight
 from docsis_testbed.docsis_links import DocsisLinks, Wanted
@@ -25,6 +26,16 @@ _LONGEST: Final = 1 << 16
 
 _START: Final = 0
 """Number that stands for the start of the program in its first answer."""
+
+
+class Links(Protocol):
+    """The part of `DocsisLinks` that requests are about."""
+
+    def add(self, number: int, wanted: Wanted) -> None:
+        """Makes a link; TestbedError when it cannot be made."""
+
+    def remove(self, number: int) -> None:
+        """Ends a link."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +59,7 @@ class _Request:
             content = {}
         return cls(content.pop("request", None), content)
 
-    def do(self, links: DocsisLinks) -> None:
+    def do(self, links: Links) -> None:
         """Adds or removes a link.
 
         Raises:
@@ -65,6 +76,29 @@ class _Request:
             links.remove(link)
         else:
             links.add(link, wanted)
+
+
+def serve(requests: IO[str], links: Links, answer: Callable[..., None]) -> None:
+    """Does each request and answers it, until the requests end.
+
+    Args:
+        requests: Gives a line for each.
+        links: The links that they are about.
+        answer: Takes a request's number, and by `error` the reason where it is refused.
+    """
+    while line := requests.readline(_LONGEST):
+        request = _Request.read(line)
+        try:
+            request.do(links)
+        except (TestbedError, OSError) as error:
+            answer(request.number, error=str(error))
+        except Exception as error:
+            # Whatever it is, it ends nobody's other links.
+            traceback.print_exc()
+            words = f"a defect of docsis_link ({type(error).__name__}: {error})"
+            answer(request.number, error=f"{words}; what it printed above says where it is")
+        else:
+            answer(request.number)
 
 
 def main() -> int:
@@ -87,14 +121,7 @@ def main() -> int:
         with recorded_run("link") as run, DocsisLinks(run, run.scratch_folder()) as links:
             run.change_real_time_settings()
             answer(_START)
-            while line := sys.stdin.readline(_LONGEST):
-                request = _Request.read(line)
-                try:
-                    request.do(links)
-                except (TestbedError, OSError) as error:
-                    answer(request.number, error=str(error))
-                else:
-                    answer(request.number)
+            serve(sys.stdin, links, answer)
     except TestbedError as error:
         answer(_START, error=str(error))
         return error.exit_status

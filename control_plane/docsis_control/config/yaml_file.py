@@ -27,6 +27,7 @@ _MOST_BYTES: Final = 64 * _MOST_NODES
 """The largest file: as many values as it may have, and room for the longest line of a modem's."""
 
 _HALF: Final = "has half of a character, such as \\ud800, which is no text"
+_NULL: Final = "has a null character, which no text and no name of a file may have"
 
 _M = TypeVar("_M", bound=BaseModel)
 
@@ -108,6 +109,9 @@ def read(file: Path) -> Document:
     Raises:
         ConfigError: The file cannot be read, or is not a YAML mapping.
     """
+    if "\0" in str(file):
+        # The character itself would not show in the message.
+        raise ConfigError([Problem(Path(str(file).replace("\0", "\\0")), 0, "", _NULL)])
     try:
         with file.open("rb") as opened:
             content = opened.read(_MOST_BYTES + 1)
@@ -204,14 +208,14 @@ def _fault(document: Document) -> Problem | None:
         if (tag := _unknown_tag(node)) is not None:
             return document.problem(place, f"has a tag, {tag}, which means nothing here")
         if isinstance(node, Mapping):
-            if not all(map(_is_text, node)):
+            if (wrong := next(filter(None, map(_no_text, node)), None)) is not None:
                 # Such a key cannot be printed, so its mapping is named.
-                return document.problem(place, _HALF)
+                return document.problem(place, wrong)
             nodes.extend((value, (*place, key)) for key, value in node.items())
         elif isinstance(node, list):
             nodes.extend((value, (*place, index)) for index, value in enumerate(node))
-        elif not _is_text(node):
-            return document.problem(place, _HALF)
+        elif (wrong := _no_text(node)) is not None:
+            return document.problem(place, wrong)
     return None
 
 
@@ -224,9 +228,14 @@ def _unknown_tag(node: object) -> str | None:
     return None if tag is None else str(tag)
 
 
-def _is_text(value: object) -> bool:
-    """Whether UTF-8 has room for a value; YAML's escapes can write half of a surrogate pair."""
-    return not (isinstance(value, str) and any("\ud800" <= one <= "\udfff" for one in value))
+def _no_text(value: object) -> str | None:
+    """The reason why a value is no text, though it is a string; YAML's escapes can write both."""
+    if not isinstance(value, str):
+        return None
+    if any("\ud800" <= one <= "\udfff" for one in value):
+        # UTF-8 has no room for half of a surrogate pair.
+        return _HALF
+    return _NULL if "\0" in value else None
 
 
 def _model_at(model: type[BaseModel], location: Location) -> type[BaseModel] | None:
