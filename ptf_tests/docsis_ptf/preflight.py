@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
+import os
 import select
 import socket
+import struct
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Final
@@ -22,6 +26,10 @@ from docsis_ptf.signals import held
 PORTS: Final = 3
 PROGRAM_NAMES: Final = ("cm", "cmts")
 _ETH_P_ALL: Final = 0x0003
+_SIOCGIFFLAGS: Final = 0x8913
+_IFREQ: Final = struct.Struct("16sH22x")
+"""A name and its flags: struct ifreq of netdevice(7), with the room of its longest member."""
+_IFF_UP: Final = 0x1
 _PROBE: Final = b"\x02\0\0\0\1\1\x02\0\0\0\2\2\x88\xb5docsis-ptf: is this wired? port "
 """A frame of an EtherType for local experiments."""
 
@@ -48,6 +56,11 @@ def check_wiring(target: str, ports: Mapping[int, str]) -> None:
             )
     if len(set(ports.values())) != PORTS:
         raise TargetError(f"target {target}: two ports cannot have the same interface")
+    if down := [name for name in ports.values() if not _flags(name) & _IFF_UP]:
+        commands = " && ".join(f"ip link set {name} up" for name in down)
+        raise TargetError(
+            f"target {target}: {_are(down)} down, and no frame passes; run: {commands}"
+        )
     try:
         socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0).close()
     except PermissionError:
@@ -55,6 +68,18 @@ def check_wiring(target: str, ports: Mapping[int, str]) -> None:
             f"target {target}: raw sockets on {', '.join(ports.values())} need root, or the"
             " capability CAP_NET_RAW"
         ) from None
+
+
+def _are(names: Sequence[str]) -> str:
+    return f"{' and '.join(names)} {'are' if len(names) > 1 else 'is'}"
+
+
+def _flags(interface: str) -> int:
+    """An interface's flags (netdevice(7)), in this process's namespace."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        answer = fcntl.ioctl(asking, _SIOCGIFFLAGS, _IFREQ.pack(os.fsencode(interface), 0))
+    _, flags = _IFREQ.unpack(answer)
+    return int(flags)
 
 
 def noise(ports: Mapping[int, str]) -> list[str]:
@@ -78,7 +103,7 @@ def examine(params: TestParams, interfaces: Mapping[int, str]) -> tuple[tuple[Pr
 
     Raises:
         TargetError: It cannot be tested; it has been left with what it had. It is left so behind
-            every other exception, too; a KeyboardInterrupt has a note of it.
+            every other exception, too, which has a note of it.
     """
     client = _connect(params)
     with closing(client):
@@ -259,7 +284,18 @@ def _seen(sockets: Mapping[int, socket.socket], seconds: float) -> dict[int, int
         ready, _, _ = select.select(list(sockets.values()), [], [], left)
         for port, one in sockets.items():
             if one in ready:
-                frame = one.recv(2048)
+                frame = _received(one)
                 if (whose := known.get(frame)) is not None:
                     found[whose] = port
     return found
+
+
+def _received(one: socket.socket) -> bytes:
+    """What has come to a socket; nothing from an interface that has gone down meanwhile."""
+    try:
+        return one.recv(2048)
+    except OSError as error:
+        # The kernel tells it once; then there is nothing more to read.
+        if error.errno != errno.ENETDOWN:
+            raise
+        return b""

@@ -109,14 +109,15 @@ def _run(told: Options) -> int:
             try:
                 status = _examined(params, told.ports, chosen, told.seed, folder, own=False)
             except (KeyboardInterrupt, Terminated) as ended:
-                for note in getattr(ended, "__notes__", ()):
-                    print(f"ptf: {note}", file=sys.stderr)
+                _say_notes(ended)
                 # The verdicts so far are worth having.
                 status = _status(ended)
     except (OSError, ValueError, TargetError, sandbox.SandboxError, switches.SwitchError) as error:
         print(f"ptf: {error}", file=sys.stderr)
+        _say_notes(error)
         return FAILED
     except (KeyboardInterrupt, Terminated) as ended:
+        _say_notes(ended)
         return _without_verdicts(_status(ended))
     verdicts = read(folder / _VERDICTS)
     if not verdicts:
@@ -136,6 +137,12 @@ def _run(told: Options) -> int:
     if stopped:
         print(f"ptf: {stopped}", file=sys.stderr)
     return status or (FAILED if stopped else 0)
+
+
+def _say_notes(error: BaseException) -> None:
+    """Says what an exception has noted: what a running target has been given back."""
+    for note in getattr(error, "__notes__", ()):
+        print(f"ptf: {note}", file=sys.stderr)
 
 
 def _without_verdicts(status: int) -> int:

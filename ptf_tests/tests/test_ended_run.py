@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from docsis_testbed.interrupts import raising_when_terminated
 
-from docsis_ptf import preflight, runner, switches
+from docsis_ptf import preflight, runner, sandbox, switches
 from docsis_ptf.found import Found
 from docsis_ptf.options import Options
 from docsis_ptf.params import TestParams
@@ -50,6 +50,9 @@ def _as_the_command_line(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Signals raise what they raise in docsis-p4, even where the tests run in the background."""
     monkeypatch.setattr(switches, "binary", lambda kind: Path("/switch"))
     monkeypatch.setattr(runner, "_keep_lateness", lambda folder: "")
+    # With nothing to call between fork and exec Python does not fork, and gRPC, which other tests
+    # of this process have used, does not go on in the child.
+    monkeypatch.setattr(sandbox, "dies_with_parent", lambda end: None)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     with raising_when_terminated():
         yield

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import signal
 import socket
 from collections.abc import Iterator
@@ -253,6 +254,22 @@ def test_an_interrupted_run_says_what_the_target_has(
     assert "it has the program that it had" in said
 
 
+def test_a_failure_of_the_testers_own_says_what_the_target_has(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    target = FakeTarget(*program_found())
+    monkeypatch.setattr(preflight, "ask", Interrupted(OSError(errno.ENODEV, "No such device")))
+    monkeypatch.setattr(preflight, "check_wiring", lambda target, ports: None)
+    monkeypatch.setattr(runner, "_keep_lateness", lambda folder: "")
+    with running(target) as params:
+        told = Options(params.target, ["CF-1"], device_id=3, timeout=2.0, results=tmp_path)
+        assert runner.run(told) == runner.FAILED
+    first, second = capsys.readouterr().err.splitlines()
+    assert "No such device" in first
+    assert second.startswith("ptf: target 127.0.0.1:")
+    assert "it has the program that it had" in second
+
+
 @pytest.fixture
 def ctrl_c() -> Iterator[None]:
     """Ctrl-C raises, even where the tests were started in the background, which ignores it."""
@@ -381,3 +398,73 @@ def test_a_target_that_has_gone_gets_nothing_back() -> None:
 def test_the_testers_own_side(ports: dict[int, str], message: str) -> None:
     with pytest.raises(TargetError, match=message):
         preflight.check_wiring("192.0.2.7:9559", ports)
+
+
+INTERFACES = {1: "eth1", 2: "eth2", 3: "eth0.5"}
+
+
+class Wired:
+    """The tester's interfaces, as the kernel shows them."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+        names = list(enumerate(INTERFACES.values(), start=1))
+        self.down: set[str] = set()
+        monkeypatch.setattr(socket, "if_nameindex", lambda: names)
+        monkeypatch.setattr(preflight, "_flags", lambda name: 0x1042 | (name not in self.down))
+
+    def refusal(self) -> str:
+        """What is said of them."""
+        with pytest.raises(TargetError) as failure:
+            preflight.check_wiring("192.0.2.7:9559", INTERFACES)
+        return str(failure.value).removeprefix("target 192.0.2.7:9559: ")
+
+
+@pytest.fixture
+def wired(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Wired:
+    """A tester with three interfaces, on which everything is as it has to be."""
+    return Wired(monkeypatch, tmp_path)
+
+
+def test_an_interface_that_is_down_is_named(wired: Wired) -> None:
+    wired.down = {"eth2"}
+    assert wired.refusal() == "eth2 is down, and no frame passes; run: ip link set eth2 up"
+    wired.down = {"eth1", "eth0.5"}
+    assert wired.refusal() == (
+        "eth1 and eth0.5 are down, and no frame passes; run: ip link set eth1 up && ip link set"
+        " eth0.5 up"
+    )
+
+
+def test_the_kernel_tells_an_interfaces_flags() -> None:
+    loopback = 0x8
+    assert preflight._flags("lo") & loopback
+    with pytest.raises(OSError, match="No such device"):
+        preflight._flags("none0")
+
+
+class GoesDown:
+    """An interface's socket: it is told once that the interface is down, and then gets a frame."""
+
+    def __init__(self, inner: socket.socket) -> None:
+        self.inner = inner
+        self.down = True
+
+    def fileno(self) -> int:
+        """Its number, for select."""
+        return self.inner.fileno()
+
+    def recv(self, size: int) -> bytes:
+        """Receives a frame."""
+        if self.down:
+            self.down = False
+            raise OSError(errno.ENETDOWN, "Network is down")
+        return self.inner.recv(size)
+
+
+def test_an_interface_that_goes_down_is_one_to_which_nothing_comes() -> None:
+    near, far = socket.socketpair()
+    with near, far:
+        far.send(preflight._probe(7))
+        one: Any = GoesDown(near)
+        assert preflight._seen({7: one}, 60) == {7: 7}
+    assert not one.down
