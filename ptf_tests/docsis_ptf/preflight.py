@@ -10,7 +10,7 @@ import select
 import socket
 import struct
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Final
@@ -30,6 +30,8 @@ _SIOCGIFFLAGS: Final = 0x8913
 _IFREQ: Final = struct.Struct("16sH22x")
 """A name and its flags: struct ifreq of netdevice(7), with the room of its longest member."""
 _IFF_UP: Final = 0x1
+_IPV6: Final = Path("/proc/sys/net/ipv6/conf")
+"""Settings of IPv6 in this process's namespace: a folder for each interface, if there is IPv6."""
 _PROBE: Final = b"\x02\0\0\0\1\1\x02\0\0\0\2\2\x88\xb5docsis-ptf: is this wired? port "
 """A frame of an EtherType for local experiments."""
 
@@ -39,7 +41,13 @@ class TargetError(Exception):
 
 
 def check_wiring(target: str, ports: Mapping[int, str]) -> None:
-    """The tester's own side: interfaces that are there, up, quiet, and may be opened."""
+    """The tester's own side: interfaces that are there, quiet, up, and may be opened.
+
+    Quiet means without IPv6, by which a host sends frames of its own. Nobody can tell these from a
+    target's, so they would fail a test now and then.
+
+    TargetError: Something is wrong; the message has the command that mends it.
+    """
     if len(ports) != PORTS:
         raise TargetError(
             f"target {target}: the suite needs three ports and was given {len(ports)}; give each"
@@ -56,11 +64,9 @@ def check_wiring(target: str, ports: Mapping[int, str]) -> None:
             )
     if len(set(ports.values())) != PORTS:
         raise TargetError(f"target {target}: two ports cannot have the same interface")
-    if down := [name for name in ports.values() if not _flags(name) & _IFF_UP]:
-        commands = " && ".join(f"ip link set {name} up" for name in down)
-        raise TargetError(
-            f"target {target}: {_are(down)} down, and no frame passes; run: {commands}"
-        )
+    # An interface that comes up with IPv6 sends at once, so IPv6 comes first.
+    _check_quiet(target, ports)
+    _check_up(target, ports)
     try:
         socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0).close()
     except PermissionError:
@@ -70,8 +76,32 @@ def check_wiring(target: str, ports: Mapping[int, str]) -> None:
         ) from None
 
 
-def _are(names: Sequence[str]) -> str:
-    return f"{' and '.join(names)} {'are' if len(names) > 1 else 'is'}"
+def _check_quiet(target: str, ports: Mapping[int, str]) -> None:
+    if loud := [name for name in ports.values() if _has_ipv6(name)]:
+        settings = " ".join(f"net.ipv6.conf.{_in_sysctl(name)}.disable_ipv6=1" for name in loud)
+        raise TargetError(
+            f"target {target}: {' and '.join(loud)} {'have' if len(loud) > 1 else 'has'} IPv6, and"
+            f" the host's own frames would fail tests that expect none; run: sysctl {settings}"
+        )
+
+
+def _check_up(target: str, ports: Mapping[int, str]) -> None:
+    if down := [name for name in ports.values() if not _flags(name) & _IFF_UP]:
+        commands = " && ".join(f"ip link set {name} up" for name in down)
+        raise TargetError(
+            f"target {target}: {' and '.join(down)} {'are' if len(down) > 1 else 'is'} down, and"
+            f" no frame passes; run: {commands}"
+        )
+
+
+def _has_ipv6(interface: str) -> bool:
+    setting = _IPV6 / interface / "disable_ipv6"
+    return setting.exists() and setting.read_text().strip() == "0"
+
+
+def _in_sysctl(interface: str) -> str:
+    """An interface as sysctl(8) has it between dots, where a dot would begin the next name."""
+    return interface.replace(".", "/")
 
 
 def _flags(interface: str) -> int:
@@ -80,19 +110,6 @@ def _flags(interface: str) -> int:
         answer = fcntl.ioctl(asking, _SIOCGIFFLAGS, _IFREQ.pack(os.fsencode(interface), 0))
     _, flags = _IFREQ.unpack(answer)
     return int(flags)
-
-
-def noise(ports: Mapping[int, str]) -> list[str]:
-    """Lists what would put the host's own frames on the wire, with how to turn it off."""
-    found = []
-    for interface in ports.values():
-        setting = Path("/proc/sys/net/ipv6/conf", interface, "disable_ipv6")
-        if setting.exists() and setting.read_text().strip() == "0":
-            found.append(
-                f"{interface} has IPv6, and the host's own frames would fail tests that expect"
-                f" none: sysctl net.ipv6.conf.{interface}.disable_ipv6=1"
-            )
-    return found
 
 
 def examine(params: TestParams, interfaces: Mapping[int, str]) -> tuple[tuple[Profile, ...], Found]:

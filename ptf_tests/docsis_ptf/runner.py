@@ -96,8 +96,6 @@ def _run(told: Options) -> int:
             switches.binary(told.target)  # a missing switch is worth a sentence beforehand
         else:
             preflight.check_wiring(told.target, told.ports)
-            for warning in preflight.noise(told.ports):
-                print(f"ptf: {warning}", file=sys.stderr)
         log_folder.of(folder)  # what is in the way of it is said beforehand, too
         folder.mkdir(parents=True, exist_ok=True)
         for name in (_VERDICTS, _PROFILES, outcome.JUNIT, outcome.MATRIX):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import io
 import signal
 import socket
 from collections.abc import Iterator
@@ -409,8 +410,17 @@ class Wired:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         names = list(enumerate(INTERFACES.values(), start=1))
         self.down: set[str] = set()
+        self._ipv6 = folder
+        monkeypatch.setattr(preflight, "_IPV6", folder)
+        for name in INTERFACES.values():
+            (folder / name).mkdir()
+            self.set_ipv6(name, on=False)
         monkeypatch.setattr(socket, "if_nameindex", lambda: names)
         monkeypatch.setattr(preflight, "_flags", lambda name: 0x1042 | (name not in self.down))
+
+    def set_ipv6(self, name: str, *, on: bool) -> None:
+        """Sets what `sysctl` would."""
+        (self._ipv6 / name / "disable_ipv6").write_text("0\n" if on else "1\n")
 
     def refusal(self) -> str:
         """What is said of them."""
@@ -423,6 +433,39 @@ class Wired:
 def wired(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Wired:
     """A tester with three interfaces, on which everything is as it has to be."""
     return Wired(monkeypatch, tmp_path)
+
+
+def test_an_interface_with_ipv6_is_refused_with_what_mends_it(wired: Wired) -> None:
+    wired.set_ipv6("eth2", on=True)
+    # An interface that is still down is brought up behind it.
+    wired.down = {"eth2"}
+    assert wired.refusal() == (
+        "eth2 has IPv6, and the host's own frames would fail tests that expect none; run:"
+        " sysctl net.ipv6.conf.eth2.disable_ipv6=1"
+    )
+    wired.set_ipv6("eth0.5", on=True)
+    assert wired.refusal() == (
+        "eth2 and eth0.5 have IPv6, and the host's own frames would fail tests that expect none;"
+        " run: sysctl net.ipv6.conf.eth2.disable_ipv6=1 net.ipv6.conf.eth0/5.disable_ipv6=1"
+    )
+
+
+def test_nothing_is_tested_on_an_interface_with_ipv6(
+    wired: Wired, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wired.set_ipv6("eth1", on=True)
+    monkeypatch.setattr(runner, "_examined", lambda *_, **__: pytest.fail("it is tested"))
+    told = Options("192.0.2.7:9559", ["CF-1"], ports=INTERFACES)
+    assert runner.run(told) == runner.FAILED
+    said = capsys.readouterr().err
+    assert said.startswith("ptf: target 192.0.2.7:9559: eth1 has IPv6")
+    assert said.count("\n") == 1
+
+
+def test_a_host_without_ipv6_is_quiet(wired: Wired, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(preflight, "_IPV6", Path("/nonexistent"))
+    monkeypatch.setattr(socket, "socket", lambda *_: io.BytesIO())
+    preflight.check_wiring("192.0.2.7:9559", INTERFACES)
 
 
 def test_an_interface_that_is_down_is_named(wired: Wired) -> None:
