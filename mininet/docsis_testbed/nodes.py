@@ -237,12 +237,15 @@ class P4Switch(RunNode, Switch):  # type: ignore[misc]
         Raises:
             TestbedError: the switch ended (with its last words), or took too long.
         """
-        assert self.process is not None, "started"
+        # Once: the user may stop the switch meanwhile, in another thread.
+        process = self.process
+        if process is None:
+            raise TestbedError(f"{self.told} was stopped at its start")
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
-            if self.process.poll() is not None:
+            if process.poll() is not None:
                 raise TestbedError(
-                    f"{self.told} {how(self.process.returncode)} at its start: "
+                    f"{self.told} {how(process.returncode)} at its start: "
                     f"{last_words(self.log, self._log_start)}"
                 )
             try:

@@ -87,24 +87,40 @@ class _Watch:
                 continue
             pause = pause_before(attempt)
             attempt += 1
-            self._tell(f"{died}. It is started again {f'in {pause:.0f} s' if pause else 'now'}.")
-            if self._over.wait(pause):
-                return
+            self._tell(f"{died}. It is started again {_when(pause)}.")
             # Unless the user has stopped it, or started it, meanwhile.
-            if self._program.process is not process:
-                continue
-            since = time.monotonic()
-            self._start()
+            while not self._over.wait(pause) and self._program.process is process:
+                since = time.monotonic()
+                pause = pause_before(attempt)
+                if self._start(process, pause):
+                    break
+                attempt += 1
 
-    def _start(self) -> None:
+    def _start(self, before: subprocess.Popen[Any], pause: float) -> bool:
+        """Starts the program, and tells how that went.
+
+        Args:
+            before: Its process that has died.
+            pause: Seconds until the next try, should no process come to be now.
+
+        Returns:
+            Whether a process came to be, which may have ended since.
+        """
         try:
             self._program.start()
             self._program.wait_ready()
         except (TestbedError, OSError) as error:
+            there = self._program.process is not before
             if not self._over.is_set():
-                self._tell(f"{self._what} was not started: {error}")
-        else:
-            self._tell(f"{self._what} runs again.")
+                again = "" if there else f". It is tried again {_when(pause)}."
+                self._tell(f"{self._what} was not started: {error}{again}")
+            return there
+        self._tell(f"{self._what} runs again.")
+        return True
+
+
+def _when(pause: float) -> str:
+    return f"in {pause:.0f} s" if pause else "now"
 
 
 @contextmanager

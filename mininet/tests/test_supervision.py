@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import queue
 import signal
 import subprocess
@@ -12,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from docsis_testbed import supervision
 from docsis_testbed.endings import errors_of, how, last_words
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.nodes import DocsisSwitch, SwitchBeside, programs_of
@@ -30,8 +33,12 @@ class Sleeper:
         self.log = log
         self.starts = 0
         self.fails = False
+        self.refusals = 0
 
     def start(self) -> None:
+        if self.refusals:
+            self.refusals -= 1
+            raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
         self.starts += 1
         command = ["false"] if self.fails else ["sleep", "600"]
         self.process = subprocess.Popen(command)
@@ -101,6 +108,101 @@ def test_one_that_cannot_be_started_is_told_and_tried_again(sleeper: Sleeper) ->
         assert told.get(timeout=SECONDS).startswith("the sleeper ended with exit status 1;")
         sleeper.fails = False
         assert told.get(timeout=SECONDS) == "the sleeper runs again."
+
+
+def test_one_that_the_machine_does_not_start_is_tried_again_after_growing_pauses(
+    sleeper: Sleeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def no_pause(attempt: int) -> float:
+        asked.append(attempt)
+        return 0.0
+
+    monkeypatch.setattr(supervision, "pause_before", no_pause)
+    told: queue.Queue[str] = queue.Queue()
+    with supervised([("the sleeper", sleeper)], told.put):
+        assert sleeper.process is not None
+        sleeper.refusals = 2
+        sleeper.process.kill()
+        assert told.get(timeout=SECONDS).endswith("It is started again now.")
+        for _ in range(2):
+            assert told.get(timeout=SECONDS) == (
+                f"the sleeper was not started: [Errno {errno.EAGAIN}] "
+                f"{os.strerror(errno.EAGAIN)}. It is tried again now."
+            )
+        assert told.get(timeout=SECONDS) == "the sleeper runs again."
+        # The next death counts on.
+        sleeper.process.kill()
+        assert told.get(timeout=SECONDS).endswith("It is started again now.")
+        assert told.get(timeout=SECONDS) == "the sleeper runs again."
+    assert asked[:4] == [0, 1, 2, 3]
+
+
+def test_one_that_was_not_started_and_is_stopped_by_the_user_is_left_alone(
+    sleeper: Sleeper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervision, "pause_before", lambda _: 0.0)
+    told: queue.Queue[str] = queue.Queue()
+
+    def stopping(words: str) -> None:
+        if words.startswith("the sleeper was not started"):
+            sleeper.process = None
+        told.put(words)
+
+    other = Sleeper(tmp_path / "other.log")
+    other.start()
+    with supervised([("the sleeper", sleeper), ("the other", other)], stopping):
+        assert sleeper.process is not None
+        sleeper.refusals = 1
+        sleeper.process.kill()
+        assert told.get(timeout=SECONDS).endswith("It is started again now.")
+        assert told.get(timeout=SECONDS).endswith("It is tried again now.")
+        # When the other runs again, the first would do so, too.
+        for _ in range(2):
+            assert other.process is not None
+            other.process.kill()
+            assert told.get(timeout=SECONDS).startswith("the other was killed")
+            assert told.get(timeout=SECONDS) == "the other runs again."
+    assert sleeper.starts == 1
+    assert other.process is not None
+    other.process.kill()
+    other.process.wait()
+
+
+class _Ended:
+    """A process that ends while somebody waits for it."""
+
+    returncode = -signal.SIGTERM
+
+    def __init__(self) -> None:
+        self._looks = 0
+
+    def poll(self) -> int | None:
+        self._looks += 1
+        return None if self._looks == 1 else self.returncode
+
+
+@pytest.mark.parametrize(
+    ("processes", "words"),
+    [
+        ([None], "^switch cm1 was stopped at its start$"),
+        ([_Ended(), None], "^switch cm1 was killed by SIGTERM at its start: it said nothing; see"),
+    ],
+)
+def test_a_switch_that_the_user_stops_at_its_start_is_told(
+    processes: list[Any], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A new process is there at the first look; from the stop on there is none.
+    looks = iter(processes)
+    monkeypatch.setattr(DocsisSwitch, "process", property(lambda _: next(looks, None)))
+    log = tmp_path / "cm1.log"
+    log.touch()
+    switch = DocsisSwitch.__new__(DocsisSwitch)
+    made = {"name": "cm1", "joined": None, "log": log, "grpc_address": f"unix:{tmp_path}/none"}
+    switch.__dict__.update(made, _log_start=0)
+    with pytest.raises(TestbedError, match=words):
+        switch.wait_ready()
 
 
 def test_one_that_is_ended_on_purpose_is_left_alone(sleeper: Sleeper, tmp_path: Path) -> None:
