@@ -22,8 +22,8 @@ WEB_ROUND_TRIP_MS: Final = 60
 """Round trip of the web servers, which the paper does not state; calibrated as row F5 registers,
 before any run that counts: PIE's 90th percentile was 2.304 s at 40 ms, 2.843 s at 60 and 3.426 s at
 80, where 2.85 s is wanted (trial seeds 901 to 903, 2026-11-23, `python -m
-docsis_experiments.reproduction.calibrations.web_round_trip`). With the MAC and the first part of
-TCP's timeouts mended (0785d0bc) it was 2.253, 2.816 and 3.408 s on 2026-11-27."""
+docsis_experiments.reproduction.calibrations.web_round_trip`). With the MAC and
+TCP's timeouts mended (c3975bfd) it was 2.248, 2.834 and 3.459 s on 2026-11-27."""
 
 
 @dataclass(frozen=True)
