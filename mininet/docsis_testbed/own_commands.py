@@ -40,6 +40,7 @@ MOST_OUTPUT: Final = 16 << 20
 
 _CHUNK: Final = 1 << 16
 _END_SECONDS: Final = 5.0
+_LOOK_SECONDS: Final = 0.02
 
 
 @dataclass(frozen=True)
@@ -259,24 +260,26 @@ class _Runner:
                     self._unwritten, room = error.strerror or str(error), 0
 
     def ask_to_end(self, deadline: float) -> None:
-        """Sends SIGTERM to the command and all that it has started, unless it has ended."""
+        """Sends SIGTERM to the command, and to all that it has started and may have left behind."""
         # A command that is being started right now is there a moment later.
         self._settled.wait(_until(deadline))
         process = self._process
-        if process is not None and process.poll() is None:
-            self._asked = True
+        if process is not None:
+            self._asked = not _has_ended(process)
+            # What has ended is not waited for yet, so that the id of its group is nobody else's.
             _signal(process, signal.SIGTERM)
 
     def kill_late(self, deadline: float) -> None:
-        """Waits until the command has ended; at the deadline it gets SIGKILL."""
+        """Waits until the command and what it has started have ended; then they get SIGKILL."""
         process = self._process
-        if process is None:
+        if process is None or process.returncode is not None:
             return
-        try:
-            process.wait(_until(deadline))
-        except subprocess.TimeoutExpired:
-            _signal(process, signal.SIGKILL)
-            process.wait()
+        while not _has_ended(process) or _left_something(process):
+            if not _until(deadline):
+                _signal(process, signal.SIGKILL)
+                break
+            time.sleep(_LOOK_SECONDS)
+        process.wait()
 
     def done(self) -> Done:
         """Returns its outcome."""
@@ -296,6 +299,24 @@ class _Runner:
 def _until(deadline: float) -> float:
     """Seconds from now to a time of time.monotonic(); 0 when it has passed."""
     return max(0.0, deadline - time.monotonic())
+
+
+def _has_ended(process: subprocess.Popen[bytes]) -> bool:
+    """Tells whether a command has ended, without waiting for it: its id stays its own."""
+    return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def _left_something(process: subprocess.Popen[bytes]) -> bool:
+    """Tells whether a process runs in the group of a command that has ended."""
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            # The program's name may have whatever a name may, brackets too.
+            state, _, group, *_ = file.read_text(errors="replace").rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if int(group) == process.pid and state not in ("Z", "X"):
+            return True
+    return False
 
 
 def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:

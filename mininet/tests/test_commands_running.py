@@ -115,6 +115,56 @@ def test_a_command_that_has_ended_keeps_its_id_until_it_needs_no_signal(tmp_path
     assert runner.done().words == "ended with exit status 3"
 
 
+@pytest.mark.parametrize(
+    ("on_term", "end_seconds", "asked"),
+    [("echo asked; exit", 60.0, True), ("", 0.5, False)],
+    ids=["SIGTERM", "SIGKILL"],
+)
+def test_what_a_command_has_left_behind_is_ended_with_the_run(
+    on_term: str, end_seconds: float, asked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "1-cpe1.log"
+    left = 'trap "$0" TERM; echo $$; while :; do sleep 0.01; done'
+    words = ("sh", "-c", 'echo $$; sh -c "$1" "$2" &', "sh", left, on_term)
+    monkeypatch.setattr(own_commands, "_END_SECONDS", end_seconds)
+
+    def left_alone() -> bool:
+        said = log.read_text().split()
+        return len(said) == 2 and not runs(int(said[0]))
+
+    [one] = played(tmp_path, OwnCommand("cpe1", words), until=left_alone)
+    assert one.words == "ended with exit status 0"
+    _, behind, *more = log.read_text().split()
+    # The shell may say how its sleep has ended.
+    assert ("asked" in more) is asked
+    # The kernel takes a moment to end what was killed.
+    deadline = time.monotonic() + 60
+    while runs(int(behind)):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_command_that_ended_before_it_had_a_group_tells_how(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        Here, "popen", lambda _, command, **options: subprocess.Popen(command, **options)
+    )
+    here: Any = Here()
+    command = OwnCommand("cpe1", ("sh", "-c", "exit 3"))
+    runner = _Runner(here, command, {}, tmp_path / "log", threading.Event())
+    runner.thread.start()
+    runner.thread.join(60)
+    assert runner._process is not None
+    deadline = time.monotonic() + 60
+    while runs(runner._process.pid):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    runner.ask_to_end(0.0)
+    runner.kill_late(time.monotonic() + 60)
+    assert runner.done().words == "ended with exit status 3"
+
+
 def test_more_output_than_is_kept_is_cut_and_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
