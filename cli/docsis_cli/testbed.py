@@ -361,9 +361,9 @@ def run(
     refuse(context, "repeat", "trace", "seconds", "traffic", because="there is no scenario")
     if output is not None:
         refuse(context, "logs", because="--output keeps the logs, too; leave one of the two out")
-    else:
-        refuse(context, "note", because="nothing is kept of this run; give --output, too")
-        refuse(context, "pcap", because="captures need a folder; give --output, too")
+    elif logs is None:
+        refuse(context, "note", because="nothing is kept of this run; give --output or --logs, too")
+        refuse(context, "pcap", because="captures need a folder; give --output or --logs, too")
     kept = Kept(output, note).checked()
     loaded = load(topology, tier)
     from docsis_testbed import interactive

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from command_line import docsis_p4
 
+from docsis_testbed import interactive
+
 COMMANDS = [("demo",), ("shares",), ("run", "low-rate")]
 
 
@@ -64,6 +66,7 @@ def test_an_experiment_is_measured_as_long_as_asked_and_keeps_its_note(tmp_path:
     [
         (("--seconds", "5"), "--seconds has no place here: there is no scenario"),
         (("--note", "mine"), "--note has no place here: nothing is kept of this run; give --out"),
+        (("--pcap", "cpe1"), "--pcap has no place here: captures need a folder; give --output or"),
         (("--logs", "a", "--output", "b"), "--logs has no place here: --output keeps the logs"),
         (("--output", "/usr"), "--output /usr: is there and not empty"),
     ],
@@ -72,6 +75,18 @@ def test_without_an_experiment(options: tuple[str, ...], words: str) -> None:
     result = docsis_p4("run", *options)
     assert result.returncode == 1
     assert result.stderr.startswith(f"docsis-p4: {words}")
+
+
+@pytest.mark.parametrize("option", ["--output", "--logs"])
+def test_without_an_experiment_note_and_captures_are_kept_with_the_logs(
+    option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: dict[str, object] = {}
+    monkeypatch.setattr(interactive, "run", lambda _, **options: given.update(options))
+    folder = tmp_path / "kept"
+    result = docsis_p4("run", option, folder, "--note", "mine", "--pcap", "cpe1")
+    assert result.returncode == 0, result.stderr
+    assert (given["logs"], given["note"], given["pcap"]) == (folder, "mine", ["cpe1"])
 
 
 def test_an_experiment_has_the_traffic_of_a_file_beside_its_own(tmp_path: Path) -> None:
