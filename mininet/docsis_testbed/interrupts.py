@@ -34,8 +34,16 @@ def _terminate(number: int, _frame: object) -> None:
 
 @contextmanager
 def raising_when_terminated() -> Iterator[None]:
-    """SIGTERM and SIGHUP raise `Terminated`, so that what a program has started ends with it."""
-    with _handlers({signal.SIGTERM: _terminate, signal.SIGHUP: _terminate}):
+    """SIGTERM and SIGHUP raise `Terminated`, so that what a program has started ends with it.
+
+    One that was ignored stays ignored: `nohup` has long runs outlive their terminal.
+    """
+    raising = {
+        number: _terminate
+        for number in (signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(number) is not signal.SIG_IGN
+    }
+    with _handlers(raising):
         yield
 
 

@@ -78,6 +78,13 @@ def test_who_asks_for_an_end_gets_it_also_behind_a_ctrl_c() -> None:
         both()
 
 
+def test_what_nohup_ignores_ends_nothing() -> None:
+    with handled(signal.SIGHUP, signal.SIG_IGN), raising_when_terminated():
+        os.kill(os.getpid(), signal.SIGHUP)
+        with pytest.raises(SystemExit, match="143"):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
 def test_what_is_ignored_stays_ignored_and_what_is_started_inherits_that() -> None:
     with handled(signal.SIGINT, signal.SIG_IGN), interrupts_deferred():
         os.kill(os.getpid(), signal.SIGINT)
