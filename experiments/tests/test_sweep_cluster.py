@@ -10,9 +10,11 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,7 +22,7 @@ import tls_files
 from outcome_files import quick
 from tls_files import Certificates
 
-from docsis_experiments.runs import files, sources
+from docsis_experiments.runs import files, sources, workers
 from docsis_experiments.runs.play import play
 from docsis_experiments.runs.pool import Played
 from docsis_experiments.runs.unit import Unit, units
@@ -242,3 +244,60 @@ def test_a_cluster_without_workers(dask: Cluster, some: list[Unit]) -> None:
 def test_what_a_worker_says_of_itself(answer: object, words: str) -> None:
     assert cluster.refusal(answer).startswith(words)
     assert bool(cluster.refusal(answer)) is bool(words)
+
+
+class Pending:
+    """A question or a unit of a worker that hangs."""
+
+    status = "pending"
+
+    def done(self) -> bool:
+        return False
+
+    def cancel(self) -> None:
+        self.status = "cancelled"
+
+    def add_done_callback(self, call: Callable[[object], None]) -> None:
+        del call
+
+
+class Hanging:
+    """Dask, as far as it is asked here, with a worker that answers nothing."""
+
+    def __init__(self) -> None:
+        self.sent: list[Pending] = []
+
+    def scheduler_info(self, n_workers: int) -> dict[str, Any]:
+        del n_workers
+        return {"workers": {"tls://hanging": {"nthreads": 1}}}
+
+    def submit(self, function: object, *of: object, **how: object) -> Pending:
+        del function, of, how
+        self.sent.append(Pending())
+        return self.sent[-1]
+
+
+def test_a_worker_that_hangs_in_a_unit_fails_it_in_time(
+    some: list[Unit], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "MOST_SECONDS", 0.0)
+    monkeypatch.setattr(cluster, "_LOOK_SECONDS", 0.0)
+    client: Any = Hanging()
+    crew: Any = SimpleNamespace(look=lambda: None, accepted={"tls://hanging": 1}, threads=1)
+    found = list(cluster._played(client, crew, deque(some[:2])))
+    assert [one.unit for one in found] == some[:2]
+    assert all("its worker took more than" in one.failure for one in found)
+    assert {future.status for future in client.sent} == {"cancelled"}
+
+
+def test_a_worker_that_does_not_answer_is_asked_once_and_gets_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "_LOOK_SECONDS", 0.0)
+    client: Any = Hanging()
+    access = Access("nobody", 1, tmp_path, tmp_path, tmp_path)
+    crew = cluster._Crew(client, access, pytest.fail, lambda: MOST_SECONDS)
+    for _ in range(3):
+        crew.look()
+    assert crew.threads == 0
+    assert len(client.sent) == 1

@@ -7,6 +7,8 @@ processes. Dask itself pickles what is around it: see `tls.py` for who may take 
 A worker is asked for its code, pipeline and world before it gets a unit, and gets none where they
 are not ours. As many units are on their way as the accepted workers have threads: what a worker
 that dies had, Dask gives to others, and what none of the present workers may play is taken back.
+One that hangs keeps nobody waiting: a unit has as long as in a pool of processes, and a worker that
+does not answer the question gets none.
 """
 
 from __future__ import annotations
@@ -20,8 +22,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from docsis_experiments.runs import sources
-from docsis_experiments.runs.pool import Played, answered, understood
+from docsis_experiments.runs import sources, workers
+from docsis_experiments.runs.pool import Played, answered, understood, words
 from docsis_experiments.runs.unit import Unit
 from docsis_experiments.sweeps.tls import Access
 from docsis_testbed.errors import TestbedError
@@ -100,6 +102,7 @@ def _connected(access: Access) -> Iterator[Client]:
 class _Sent:
     unit: Unit
     workers: frozenset[str]
+    until: float
 
 
 class _Crew:
@@ -113,6 +116,7 @@ class _Crew:
         self._tell = tell
         self._alone_seconds = alone_seconds
         self._refusals: dict[str, str] = {}
+        self._asking: dict[str, Future[Any]] = {}
         self._looked = -_LOOK_SECONDS
         self._last_seen = time.monotonic()
         self.accepted: dict[str, int] = {}
@@ -133,10 +137,11 @@ class _Crew:
             return
         self._looked = now
         present = self._present()
-        for address, refusal in self._asked([a for a in present if a not in self._refusals]):
-            self._refusals[address] = refusal
-            if refusal:
-                self._tell(f"worker {address} is refused: {refusal}")
+        self._ask([address for address in present if address not in self._refusals])
+        for address, answer in self._answers(present):
+            self._refusals[address] = words = refusal(answer)
+            if words:
+                self._tell(f"worker {address} is refused: {words}")
         self.accepted = {
             address: threads
             for address, threads in present.items()
@@ -163,16 +168,36 @@ class _Crew:
             ) from None
         return {address: int(entry["nthreads"]) for address, entry in workers.items()}
 
-    def _asked(self, new: list[str]) -> Iterator[tuple[str, str]]:
-        """Why each of these workers is refused; "" where it is not."""
-        if not new:
-            return
-        answers = self._client.run(sources.parts, "virtual", workers=new, on_error="return")
+    def _ask(self, new: Iterable[str]) -> None:
+        """Asks workers for their parts, without waiting: one that hangs never answers."""
         for address in new:
-            answer = answers.get(address)
-            if isinstance(answer, OSError) or answer is None:
-                continue  # it went away meanwhile, or will be asked again
-            yield address, refusal(answer)
+            if address not in self._asking:
+                self._asking[address] = self._client.submit(
+                    sources.parts,
+                    "virtual",
+                    workers=[address],
+                    allow_other_workers=False,
+                    pure=False,
+                )
+
+    def _answers(self, present: Iterable[str]) -> Iterator[tuple[str, Any]]:
+        """What has been answered since, or the error instead; who went away is asked again."""
+        for address in set(self._asking).difference(present):
+            self._asking.pop(address).cancel()
+        for address, future in list(self._asking.items()):
+            if not future.done():
+                continue
+            del self._asking[address]
+            if future.status == "finished":
+                yield address, future.result(timeout=60)
+            elif future.status == "error" and not _has_gone(error := future.exception(timeout=60)):
+                yield address, error
+
+
+def _has_gone(error: object) -> bool:
+    from distributed.scheduler import KilledWorker
+
+    return isinstance(error, (KilledWorker, OSError))
 
 
 def refusal(answer: Any) -> str:
@@ -205,6 +230,12 @@ def _played(client: Client, crew: _Crew, waiting: deque[Unit]) -> Iterator[Playe
                 del sent[future]
                 future.cancel()
                 waiting.appendleft(one.unit)
+            elif time.monotonic() >= one.until and not future.done():
+                del sent[future]
+                future.cancel()
+                # It would take as long again.
+                late = f"its worker took more than {workers.MOST_SECONDS:.0f} s"
+                yield Played(one.unit, None, f"{words(one.unit)}: {late}")
         while waiting and len(sent) < crew.threads:
             unit = waiting.popleft()
             future = client.submit(
@@ -214,7 +245,8 @@ def _played(client: Client, crew: _Crew, waiting: deque[Unit]) -> Iterator[Playe
                 allow_other_workers=False,
                 pure=False,
             )
-            sent[future] = _Sent(unit, frozenset(crew.accepted))
+            until = time.monotonic() + workers.MOST_SECONDS
+            sent[future] = _Sent(unit, frozenset(crew.accepted), until)
             future.add_done_callback(ended.put)
         try:
             future = ended.get(timeout=_LOOK_SECONDS)
@@ -232,7 +264,7 @@ def _played(client: Client, crew: _Crew, waiting: deque[Unit]) -> Iterator[Playe
 def _outcome(future: Future[Any], unit: Unit) -> Played:
     from distributed.scheduler import KilledWorker
 
-    name = f"{unit.label}, seed {unit.seed}"
+    name = words(unit)
     try:
         answer = future.result(timeout=60)
     except KilledWorker:
