@@ -7,8 +7,9 @@ and the P4 build answer at once.
 
 from __future__ import annotations
 
+import errno
 import sys
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -34,7 +35,15 @@ from docsis_cli import (
 from docsis_cli import list as listing
 from docsis_cli.interruptible import Interruptible
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.readable import readable
 from docsis_testbed.terminal import terminal
+
+_OF_USERS: Final = {
+    *(errno.EACCES, errno.EPERM, errno.EROFS),
+    *(errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR),
+    *(errno.ENOSPC, errno.EDQUOT),
+}
+"""What the system says of a file that the user named; another error is a defect of ours."""
 
 app = typer.Typer(
     name="docsis-p4",
@@ -110,7 +119,19 @@ def main() -> None:
     try:
         app()
     except TestbedError as error:
-        terminal(stderr=True).print(
-            f"docsis-p4: {error}", style="bold red", highlight=False, soft_wrap=True
-        )
+        _tell(str(error))
         sys.exit(error.exit_status)
+    except OSError as error:
+        if error.errno not in _OF_USERS or error.filename is None:
+            raise
+        _tell(
+            f"{readable(str(error.filename))}: cannot be used ({error.strerror}); give "
+            "another path, or mend this one"
+        )
+        sys.exit(TestbedError.exit_status)
+
+
+def _tell(sentence: str) -> None:
+    terminal(stderr=True).print(
+        f"docsis-p4: {sentence}", style="bold red", highlight=False, soft_wrap=True
+    )

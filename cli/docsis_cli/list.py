@@ -11,6 +11,7 @@ import typer
 from rich.text import Text
 
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.looking import looked_at
 from docsis_testbed.paths import TOPOLOGIES
 from docsis_testbed.terminal import terminal
 
@@ -51,7 +52,7 @@ def shipped(
 
     if what is not None and what not in list(Sort):
         raise TestbedError(f'there is no kind "{what}" to list; there are {", ".join(Sort)}')
-    if not folder.is_dir():
+    if not looked_at(folder, Path.is_dir):
         raise TestbedError(f"{folder}: there is no such folder")
     sorts = list(Sort) if what is None else [Sort(what)]
     found = entries(folder, sorts)

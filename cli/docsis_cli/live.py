@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from rich.console import Console
 
+from docsis_cli.refusals import searchable
+
 if TYPE_CHECKING:
     from docsis_experiments.stages.mininet.traffic.on_demand import Launcher
 
@@ -44,6 +46,7 @@ def live(
         typer.Option(
             "--status-folder",
             help="Folder in which to look for controllers, instead of the usual ones.",
+            callback=searchable,
         ),
     ] = None,
     only_show: Annotated[

@@ -15,6 +15,7 @@ import typer
 from docsis_cli.completion import tiers, topologies
 from docsis_testbed.captures import MOST_MIB
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.looking import looked_at
 from docsis_testbed.paths import TOPOLOGIES
 
 if TYPE_CHECKING:
@@ -34,10 +35,11 @@ def named_or_file(argument: Path, sort: str) -> Path:
         sort: "topologies", or the folder of the shipped ones beside the topologies.
 
     Raises:
-        TestbedError: It is a name, not a path, and there is neither a file nor a shipped one.
+        TestbedError: It is a name, not a path, and there is neither a file nor a shipped one; or
+            it cannot be looked at.
     """
     name, folder = str(argument), TOPOLOGIES / ("" if sort == TOPOLOGIES.name else sort)
-    if len(argument.parts) > 1 or argument.suffix or argument.exists():
+    if len(argument.parts) > 1 or argument.suffix or looked_at(argument, Path.exists):
         return argument
     shipped = {file.stem: file for file in folder.glob("*.yaml")}
     if name not in shipped:

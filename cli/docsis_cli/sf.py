@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from docsis_cli.refusals import searchable
 from docsis_control.queue_managers.names import Preset
 from docsis_testbed.errors import TestbedError
 
@@ -62,7 +63,10 @@ Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON inste
 Folder = Annotated[
     Path | None,
     typer.Option(
-        "--status-folder", metavar="FOLDER", help="Folder in which to look for controllers."
+        "--status-folder",
+        metavar="FOLDER",
+        help="Folder in which to look for controllers.",
+        callback=searchable,
     ),
 ]
 

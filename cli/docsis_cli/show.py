@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import RenderableType
 
-from docsis_cli.refusals import given
+from docsis_cli.refusals import given, searchable
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.terminal import terminal
 
@@ -43,6 +43,7 @@ Folder = Annotated[
     typer.Option(
         "--status-folder",
         help="Folder in which to look for controllers, instead of the usual ones.",
+        callback=searchable,
     ),
 ]
 

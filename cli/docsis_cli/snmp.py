@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from docsis_cli.refusals import searchable
 from docsis_testbed.errors import TestbedError
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def snmp(
         typer.Option(
             "--status-folder",
             help="Folder in which to look for controllers, instead of the usual ones.",
+            callback=searchable,
         ),
     ] = None,
 ) -> None:

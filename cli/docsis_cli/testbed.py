@@ -47,7 +47,7 @@ from docsis_cli.options import (
     own_commands,
 )
 from docsis_cli.options import stage as stage_of
-from docsis_cli.refusals import refuse
+from docsis_cli.refusals import check_folder, refuse
 from docsis_control.queue_managers.names import Preset
 from docsis_testbed.captures import DEFAULT_MIB
 from docsis_testbed.errors import TestbedError
@@ -439,6 +439,7 @@ def _player(
             nothing heavy has been loaded by then.
     """
     kept = kept.checked()
+    check_folder("--trace", trace)
     many = maker(target, often, virtual=virtual, metrics_port=metrics_port)
     if many is not None:
         if pcap:

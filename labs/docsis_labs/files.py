@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -50,7 +51,7 @@ def read_bytes(folder: Path, name: str) -> bytes:
             f"{name} is missing: hand in the file by this name, in the folder itself.",
         ) from None
     except OSError as error:
-        words = "is a link" if (folder / name).is_symlink() else f"cannot be read: {error.strerror}"
+        words = "is a link" if error.errno == errno.ELOOP else f"cannot be read: {error.strerror}"
         raise SubmissionError("no-file", f"{name} {words}: hand in the file itself.") from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)

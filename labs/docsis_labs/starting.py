@@ -9,6 +9,7 @@ from typing import Final
 
 from docsis_labs.exercise import Exercise
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.looking import looked_at
 
 KEPT_BACK: Final = ("solution", "mistakes", "compiled", "lecturer.md", "run")
 """The files that students do not get."""
@@ -29,9 +30,9 @@ def start(exercise: Exercise, folder: Path) -> None:
             f"{exercise.path} is missing: the exercises are in a clone of the project; start it "
             "there"
         )
-    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+    if looked_at(folder, _is_no_folder):
         raise TestbedError(f"{folder} is there already and no folder; give another name")
-    if folder.is_dir() and any(folder.iterdir()):
+    if looked_at(folder, _has_something):
         raise TestbedError(
             f"{folder} is there already, and your work in it stays as it is; give another name, or "
             "move it away to begin anew"
@@ -47,19 +48,27 @@ def start(exercise: Exercise, folder: Path) -> None:
         raise TestbedError(f"{folder} cannot be written: {error}") from None
 
 
+def _is_no_folder(path: Path) -> bool:
+    return path.is_symlink() or (path.exists() and not path.is_dir())
+
+
+def _has_something(path: Path) -> bool:
+    return path.is_dir() and any(path.iterdir())
+
+
 def folder_of(exercise: Exercise, given: Path | None) -> Path:
     """The student's folder: the one that is given, the present one, or its name in the present one.
 
     Raises:
-        TestbedError: There is none.
+        TestbedError: There is none, or it cannot be looked at.
     """
     if given is not None:
-        if not given.is_dir():
+        if not looked_at(given, Path.is_dir):
             raise TestbedError(f"{given} is not a folder")
         return given.absolute()
     here = Path.cwd()
     for folder in (here, here / exercise.folder):
-        if any((folder / file.name).exists() for file in exercise.files):
+        if any(looked_at(folder / file.name, Path.exists) for file in exercise.files):
             return folder
     names = ", ".join(file.name for file in exercise.files)
     raise TestbedError(

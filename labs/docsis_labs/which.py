@@ -9,18 +9,23 @@ from pathlib import Path
 from docsis_labs.exercise import Exercise
 from docsis_labs.exercises import exercises
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.looking import looked_at
 
 
 def exercise_of(folders: Sequence[Path]) -> Exercise:
     """The exercise whose files the folders have; no two exercises have files of one name.
 
     Raises:
-        TestbedError: They have those of none, or of several.
+        TestbedError: They have those of none, or of several, or one cannot be looked at.
     """
     found = [
         exercise
         for exercise in exercises().values()
-        if any((folder / file.name).is_file() for folder in folders for file in exercise.files)
+        if any(
+            looked_at(folder / file.name, Path.is_file)
+            for folder in folders
+            for file in exercise.files
+        )
     ]
     if len(found) == 1:
         return found[0]

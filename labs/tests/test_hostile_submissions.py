@@ -16,6 +16,7 @@ from docsis_labs.errors import SubmissionError
 from docsis_labs.exercise import ALL_POINTS, PYTHON, Exercise, StudentFile
 from docsis_labs.exercises import exercise as numbered
 from docsis_labs.exercises.docsis_pie import criteria
+from docsis_labs.files import read_bytes
 from docsis_labs.folder_submission import FolderSubmission
 from docsis_labs.grading.grader import grade_all
 from docsis_labs.grading.judge import judge
@@ -77,6 +78,12 @@ def test_a_link_to_a_folder_is_no_submission(tmp_path: Path) -> None:
     result = judge(SHORT, tmp_path / "link")
     assert result.criteria[0].mistake == "missing-file"
     assert "link" in result.criteria[0].text
+
+
+def test_a_file_that_cannot_even_be_looked_at_is_told(tmp_path: Path) -> None:
+    with pytest.raises(SubmissionError) as told:
+        read_bytes(tmp_path, 300 * "x")
+    assert "cannot be read: File name too long" in told.value.missed.hint
 
 
 def test_time_without_a_processor_is_not_the_student_s(monkeypatch: pytest.MonkeyPatch) -> None:

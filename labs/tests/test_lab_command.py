@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from docsis_cli import app
 from docsis_labs.exercise import LABS
 from docsis_labs.sandbox import sandbox
+from docsis_labs.which import exercise_of
 from docsis_testbed.errors import TestbedError
 
 CLASSIFY = LABS / "2-classify"
@@ -94,6 +95,11 @@ def test_a_class_is_what_was_meant_before_anything_is_graded(here: Path) -> None
 
 
 @needs_sandbox
+def test_a_submission_that_cannot_be_looked_at_is_told(here: Path) -> None:
+    with pytest.raises(TestbedError, match=r"cannot be looked at \(File name too long\)"):
+        exercise_of([here / (300 * "x")])
+
+
 def test_submissions_with_folders_of_one_name_have_the_names_above(
     here: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Final
 
 from docsis_testbed.endings import errors_of, how, last_words
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.looking import nearest_there
 from docsis_testbed.ports import switch_interfaces
 
 if TYPE_CHECKING:
@@ -184,8 +185,7 @@ def check(count: int, mib: int, folder: Path) -> None:
     for tool, package in (("tcpdump", "tcpdump"), ("prlimit", "util-linux")):
         if shutil.which(tool) is None:
             raise TestbedError(f"--pcap: {tool} is not on PATH; install Debian's package {package}")
-    existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
-    free, needed = shutil.disk_usage(existing).free, count * mib * _MIB + _SPARE_BYTES
+    free, needed = shutil.disk_usage(nearest_there(folder)).free, count * mib * _MIB + _SPARE_BYTES
     if needed > free:
         raise TestbedError(
             f"--pcap: {count} captures of up to {mib} MiB might fill the disk of {folder}, which "

@@ -74,6 +74,14 @@ def test_a_disk_that_would_be_full_is_refused(
     captures.check(4, 48, tmp_path)
 
 
+def test_a_folder_that_cannot_be_looked_at_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda tool: f"/bin/{tool}")
+    with pytest.raises(TestbedError, match=r"x: cannot be looked at \(File name too long\); give"):
+        captures.check(1, 1, tmp_path / (300 * "x"))
+
+
 def test_a_program_that_is_missing_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda tool: None)
     captures.check(0, 64, tmp_path)
