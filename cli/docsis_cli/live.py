@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -83,9 +83,10 @@ def page(console: Console, port: int, *, only_show: bool = False) -> Iterator[No
     """
     from docsis_testbed.live_page import live_page
 
+    # A file without a name: however this process ends, nothing is left of it.
     with (
-        TemporaryDirectory(prefix="docsis-p4-live-") as scratch,
-        live_page(Path(scratch) / "live.log", port, only_show=only_show) as address,
+        TemporaryFile() as log,
+        live_page(Path(f"/proc/self/fd/{log.fileno()}"), port, only_show=only_show) as address,
     ):
         console.print(f"Live page: {address}", soft_wrap=True, highlight=False)
         yield

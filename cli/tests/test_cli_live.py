@@ -4,9 +4,15 @@
 from __future__ import annotations
 
 import socket
+import tempfile
+from io import StringIO
+from pathlib import Path
 
 import pytest
 from command_line import called
+from rich.console import Console
+
+from docsis_cli.live import page
 
 
 @pytest.mark.parametrize(
@@ -31,3 +37,13 @@ def test_a_port_in_use() -> None:
         ended = called("live", "--port", str(port))
     assert ended.returncode == 1
     assert f"port {port} of 127.0.0.1 is in use" in ended.stderr.decode()
+
+
+def test_the_page_beside_a_run_has_no_file_that_a_kill_would_leave(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    printed = StringIO()
+    with page(Console(file=printed), 0, only_show=True):
+        assert printed.getvalue().startswith("Live page: http://127.0.0.1:")
+        assert not [*tmp_path.iterdir()]
