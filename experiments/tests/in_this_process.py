@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Works that a test has done where it runs itself: a process would import for a second before it began.
+"""Works that a test has done where it runs itself.
 
-What makes and judges works is what such a test is about; `test_runs_pool.py` tests the processes.
+A process of its own would import for a second before it began. Such a test is about what makes and
+judges works; `test_runs_pool.py` tests the processes.
 """
 
 from __future__ import annotations

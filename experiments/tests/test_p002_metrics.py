@@ -141,7 +141,6 @@ def test_goodput_deviates_in_bins_that_have_a_sample(bound: str) -> None:
         quantity("goodput-deviation", "one", bound=bound)
 
 
-
 def call(delays: list[float]) -> RunRecord:
     packets = Packets(np.arange(float(len(delays))), np.array(delays))
     return record(packets={"call": packets})

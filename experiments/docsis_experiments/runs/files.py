@@ -138,9 +138,7 @@ def encode_rows(rows: Sequence[dict[str, Any]]) -> bytes:
     Raises:
         pa.ArrowException: They do not have the columns of a file.
     """
-    digest = _Digest()
-    rows = list(digest.of(rows))
-    marks = {_VERSION_KEY: str(VERSION).encode(), _DIGEST_KEY: digest.hex}
+    marks = {_VERSION_KEY: str(VERSION).encode(), _DIGEST_KEY: _digest(rows)}
     table = pa.Table.from_pylist(rows, schema=SCHEMA.with_metadata(marks))
     sink = io.BytesIO()
     pq.write_table(table, sink, compression="zstd", write_page_checksum=True)
@@ -241,7 +239,7 @@ def _decode(content: bytes) -> list[Outcome]:
     # Entries of lists that are equal take no bytes: a file of a few KB can have a billion of them.
     if _entries(source.metadata) > _MOST_ENTRIES_TOGETHER:
         raise _Refused(f"has more than {_MOST_ENTRIES_TOGETHER} entries")
-    _check_texts(content)
+    _check_texts(content, source.schema_arrow)
     digest = _Digest()
     outcomes = [_outcome(row) for row in digest.of(_rows(source))]
     if marks.get(_DIGEST_KEY) != digest.hex:
@@ -274,13 +272,13 @@ def _check_lists(array: pa.Array) -> None:
             _check_lists(part)
 
 
-def _check_texts(content: bytes) -> None:
+def _check_texts(content: bytes, schema: pa.Schema) -> None:
     """Looks at how long all texts are together: equal ones take the bytes of one in the file.
 
     Raises:
         _Refused: They are longer than a file may be.
     """
-    paths = [path for field in SCHEMA for path in _texts_in(field.type, field.name)]
+    paths = [path for field in schema for path in _texts_in(field.type, field.name)]
     source = pq.ParquetFile(pa.BufferReader(content), read_dictionary=paths)
     table = source.read(use_threads=False)
     length = sum(_length(chunk) for column in table.columns for chunk in column.chunks)
@@ -321,6 +319,13 @@ def _entries(metadata: pq.FileMetaData) -> int:
         ),
         default=0,
     )
+
+
+def _digest(rows: Iterable[dict[str, Any]]) -> bytes:
+    digest = _Digest()
+    for _ in digest.of(rows):
+        pass
+    return digest.hex
 
 
 class _Digest:
