@@ -8,6 +8,7 @@ import math
 import multiprocessing
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -230,7 +231,11 @@ def test_a_program_that_a_worker_imports_is_told_so(
 @pytest.mark.end_to_end
 @pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
 def test_the_same_network_is_run_in_mininet(tmp_path: Path) -> None:
-    found = street().run(seconds=2, ramp_up="1 s", on=Mininet(), results=tmp_path)
+    # All of this is true as well of a run in which time jumped, on a machine that was late.
+    with suppress(NoVerdict):
+        street().run(seconds=2, ramp_up="1 s", on=Mininet(), results=tmp_path)
+    [folder] = tmp_path.iterdir()
+    found = read(folder)
     assert found.conditions["stage"] == "Mininet"
     [run] = found
     assert run["uploads"]["goodput"] > 5
