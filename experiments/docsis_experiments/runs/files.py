@@ -218,8 +218,8 @@ class _Refused(Exception):
 def _decode(content: bytes) -> list[Outcome]:
     if len(content) > MOST_BYTES:
         raise _Refused(f"is larger than {MOST_BYTES} bytes")
-    source = pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
-    marks = source.schema_arrow.metadata or {}
+    metadata = pq.read_metadata(pa.BufferReader(content))
+    marks = metadata.metadata or {}
     if _VERSION_KEY not in marks:
         raise _Refused("is no file of outcomes")
     version = marks[_VERSION_KEY].decode("ascii", "replace")[:20]
@@ -228,62 +228,29 @@ def _decode(content: bytes) -> list[Outcome]:
             f"is of version {version}, and this program reads versions {_WITHOUT_LINKS} and "
             f"{VERSION}; make it again"
         )
-    if not source.schema_arrow.equals(_SCHEMAS[version]):
+    schema = _SCHEMAS[version]
+    if not metadata.schema.to_arrow_schema().equals(schema):
         raise _Refused("does not have the columns of its version")
     size = sum(
-        source.metadata.row_group(number).total_byte_size
-        for number in range(source.metadata.num_row_groups)
+        metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups)
     )
-    if source.metadata.num_rows > MOST_OUTCOMES or size > MOST_BYTES:
+    if metadata.num_rows > MOST_OUTCOMES or size > MOST_BYTES:
         raise _Refused("has more content than outcomes can have")
     # Entries of lists that are equal take no bytes: a file of a few KB can have a billion of them.
-    if _entries(source.metadata) > _MOST_ENTRIES_TOGETHER:
+    if _entries(metadata) > _MOST_ENTRIES_TOGETHER:
         raise _Refused(f"has more than {_MOST_ENTRIES_TOGETHER} entries")
-    _check_texts(content, source.schema_arrow)
+    source = pq.ParquetFile(
+        pa.BufferReader(content),
+        metadata=metadata,
+        # Until texts have been counted, equal ones take the room of one.
+        read_dictionary=[path for field in schema for path in _texts_in(field.type, field.name)],
+        page_checksum_verification=True,
+    )
     digest = _Digest()
     outcomes = [_outcome(row) for row in digest.of(_rows(source))]
     if marks.get(_DIGEST_KEY) != digest.hex:
         raise _Refused("is damaged: its content is not what was written")
     return outcomes
-
-
-def _rows(source: pq.ParquetFile) -> Iterator[dict[str, Any]]:
-    # Arrow gets no threads and no Python object here. A thread of Arrow's that releases a Python
-    # object while the interpreter ends aborts the process.
-    for batch in source.iter_batches(_ROWS_AT_ONCE, use_threads=False):
-        for column in batch.columns:
-            _check_lists(column)
-        yield from batch.to_pylist()
-
-
-def _check_lists(array: pa.Array) -> None:
-    """Looks at the length of lists before a list of Python's is made of them.
-
-    Raises:
-        _Refused: One is longer than any of an outcome.
-    """
-    if pa.types.is_list(array.type):
-        longest = pc.max(pc.list_value_length(array)).as_py() or 0
-        if longest > _MOST_ENTRIES:
-            raise _Refused(f"has an outcome with a list of {longest} entries")
-        _check_lists(array.flatten())
-    elif pa.types.is_struct(array.type):
-        for part in array.flatten():
-            _check_lists(part)
-
-
-def _check_texts(content: bytes, schema: pa.Schema) -> None:
-    """Looks at how long all texts are together: equal ones take the bytes of one in the file.
-
-    Raises:
-        _Refused: They are longer than a file may be.
-    """
-    paths = [path for field in schema for path in _texts_in(field.type, field.name)]
-    source = pq.ParquetFile(pa.BufferReader(content), read_dictionary=paths)
-    table = source.read(use_threads=False)
-    length = sum(_length(chunk) for column in table.columns for chunk in column.chunks)
-    if length > MOST_BYTES:
-        raise _Refused("has more text than outcomes can have")
 
 
 def _texts_in(kind: pa.DataType, path: str) -> Iterator[str]:
@@ -295,6 +262,35 @@ def _texts_in(kind: pa.DataType, path: str) -> Iterator[str]:
             yield from _texts_in(field.type, f"{path}.{field.name}")
     elif pa.types.is_string(kind):
         yield path
+
+
+def _rows(source: pq.ParquetFile) -> Iterator[dict[str, Any]]:
+    """The rows, after a look at how much a part of them is before it becomes Python's objects.
+
+    Raises:
+        _Refused: A list is longer than any of an outcome, or all texts are longer than a file.
+    """
+    length = 0
+    # Arrow gets no threads and no Python object here. A thread of Arrow's that releases a Python
+    # object while the interpreter ends aborts the process.
+    for batch in source.iter_batches(_ROWS_AT_ONCE, use_threads=False):
+        for column in batch.columns:
+            _check_lists(column)
+            length += _length(column)
+        if length > MOST_BYTES:
+            raise _Refused("has more text than outcomes can have")
+        yield from batch.to_pylist()
+
+
+def _check_lists(array: pa.Array) -> None:
+    if pa.types.is_list(array.type):
+        longest = pc.max(pc.list_value_length(array)).as_py() or 0
+        if longest > _MOST_ENTRIES:
+            raise _Refused(f"has an outcome with a list of {longest} entries")
+        _check_lists(array.flatten())
+    elif pa.types.is_struct(array.type):
+        for part in array.flatten():
+            _check_lists(part)
 
 
 def _length(array: pa.Array) -> int:
@@ -335,7 +331,7 @@ class _Digest:
         self._sha256 = hashlib.sha256(b"[")
 
     def of(self, rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        """The same rows; each is looked at as it passes."""
+        """Yields rows unchanged, and adds each of them to the digest."""
         for number, one in enumerate(rows):
             # NaN and infinity are values here, and Python's JSON has words for them.
             text = json.dumps(one, sort_keys=True, separators=(",", ":"))
@@ -344,7 +340,7 @@ class _Digest:
 
     @property
     def hex(self) -> bytes:
-        """What is known when all have passed."""
+        """The digest in hexadecimal, after the last row."""
         whole = self._sha256.copy()
         whole.update(b"]")
         return whole.hexdigest().encode()
