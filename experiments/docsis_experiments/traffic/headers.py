@@ -11,7 +11,7 @@ from typing import Final
 
 from docsis_control.classification import classifier_entries
 from docsis_control.modem_config.provisioned import PacketClassifier
-from docsis_control.tables import MatchValue, Range, TableEntry, Ternary
+from docsis_control.tables import MatchValue, Range, Ternary
 
 TCP: Final = 6
 UDP: Final = 17
@@ -60,11 +60,12 @@ def header_for(
     # What the pipeline is given decides, and not another reading of the classifiers.
     flows = {classifier.service_flow: classifier.service_flow for classifier in classifiers}
     entries = classifier_entries(_MODEM, classifiers, flows)
+    matches = [entry.match or {} for entry in entries]
     fields = _fields(usual)
     own = _places(entry.params["service_flow"] == service_flow for entry in entries)
-    always = _places(_meets_the_others(entry, fields) for entry in entries)
+    always = _places(_meets_the_others(match, fields) for match in matches)
     choices = [
-        _different(entries, field, values)
+        _different(matches, field, values)
         for field, values in _choices(classifiers, usual, protocols).items()
     ]
     for chosen in product(*choices):
@@ -102,7 +103,9 @@ def _fields(header: Header) -> Mapping[str, int]:
 
 
 _CHOSEN: Final = ("ip_protocol", "ip_tos", "l4_src_port", "l4_dst_port")
-"""The fields that a header is free to have."""
+"""The fields of which a header may have any value."""
+
+_Match = Mapping[str, MatchValue]
 
 
 def _places(which: Iterable[bool]) -> int:
@@ -110,12 +113,11 @@ def _places(which: Iterable[bool]) -> int:
     return sum(1 << place for place, is_one in enumerate(which) if is_one)
 
 
-def _meets_the_others(entry: TableEntry, fields: Mapping[str, int]) -> bool:
+def _meets_the_others(match: _Match, fields: Mapping[str, int]) -> bool:
     """Whether all conditions are met but those on the fields that are chosen."""
-    assert entry.match is not None, "a classifier's"
     return all(
         name in fields and _holds(condition, fields[name])
-        for name, condition in entry.match.items()
+        for name, condition in match.items()
         if name not in _CHOSEN
     )
 
@@ -131,17 +133,14 @@ def _holds(condition: MatchValue, value: int) -> bool:
 
 
 def _different(
-    entries: Sequence[TableEntry], field: str, values: Iterable[int]
+    matches: Sequence[_Match], field: str, values: Iterable[int]
 ) -> Sequence[tuple[int, int]]:
-    """The values of a field that are not alike for all entries, and the entries that take each."""
+    """The values of a field that are not alike for all entries, each with the entries it meets."""
     found: dict[int, int] = {}
     for value in values:
-        takes = _places(
-            field not in (entry.match or {}) or _holds((entry.match or {})[field], value)
-            for entry in entries
-        )
-        found.setdefault(takes, value)
-    return [(value, takes) for takes, value in found.items()]
+        meets = _places(field not in match or _holds(match[field], value) for match in matches)
+        found.setdefault(meets, value)
+    return [(value, meets) for meets, value in found.items()]
 
 
 def _choices(
