@@ -38,12 +38,12 @@ from docsis_testbed.errors import TestbedError
 from docsis_testbed.readable import readable
 from docsis_testbed.terminal import terminal
 
-_OF_USERS: Final = {
+_MENDABLE: Final = {
     *(errno.EACCES, errno.EPERM, errno.EROFS),
     *(errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR),
     *(errno.ENOSPC, errno.EDQUOT),
 }
-"""What the system says of a file that the user named; another error is a defect of ours."""
+"""Errors about files that users can mend. Any other error of the system is a defect of ours."""
 
 app = typer.Typer(
     name="docsis-p4",
@@ -122,7 +122,7 @@ def main() -> None:
         _tell(str(error))
         sys.exit(error.exit_status)
     except OSError as error:
-        if error.errno not in _OF_USERS or error.filename is None:
+        if error.errno not in _MENDABLE or error.filename is None:
             raise
         _tell(
             f"{readable(str(error.filename))}: cannot be used ({error.strerror}); give "

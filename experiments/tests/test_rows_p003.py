@@ -171,7 +171,8 @@ def test_all_rows_are_judged_as_the_bands_say(
     given: Given, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As published is consistent, and what is not a row of the same results contradicts."""
-    # What is judged here is far from every band; intervals have tests of their own.
+    # The values are far from every band, so fewer resamples give the same verdicts. Intervals are
+    # tested in test_intervals.py.
     monkeypatch.setattr(intervals, "RESAMPLES", 1_000)
     registered = registered_rules()
     verdicts = {}

@@ -266,7 +266,7 @@ class _Runner:
         process = self._process
         if process is not None:
             self._asked = not _has_ended(process)
-            # What has ended is not waited for yet, so that the id of its group is nobody else's.
+            # A command that has ended is waited for later: until then its id is nobody else's.
             _signal(process, signal.SIGTERM)
 
     def kill_late(self, deadline: float) -> None:

@@ -139,6 +139,15 @@ def test_one_that_the_machine_does_not_start_is_tried_again_after_growing_pauses
     assert asked[:4] == [0, 1, 2, 3]
 
 
+def die_twice(other: Sleeper, told: queue.Queue[str]) -> None:
+    """Kills a program twice. Whatever had died before it has been told when it runs again."""
+    for _ in range(2):
+        assert other.process is not None
+        other.process.kill()
+        assert told.get(timeout=SECONDS).startswith("the other was killed")
+        assert told.get(timeout=SECONDS) == "the other runs again."
+
+
 def test_one_that_was_not_started_and_is_stopped_by_the_user_is_left_alone(
     sleeper: Sleeper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -159,11 +168,7 @@ def test_one_that_was_not_started_and_is_stopped_by_the_user_is_left_alone(
         assert told.get(timeout=SECONDS).endswith("It is started again now.")
         assert told.get(timeout=SECONDS).endswith("It is tried again now.")
         # When the other runs again, the first would do so, too.
-        for _ in range(2):
-            assert other.process is not None
-            other.process.kill()
-            assert told.get(timeout=SECONDS).startswith("the other was killed")
-            assert told.get(timeout=SECONDS) == "the other runs again."
+        die_twice(other, told)
     assert sleeper.starts == 1
     assert other.process is not None
     other.process.kill()
@@ -215,11 +220,7 @@ def test_one_that_is_ended_on_purpose_is_left_alone(sleeper: Sleeper, tmp_path: 
         process.kill()
         process.wait()
         # When the other's death has been told, the first's would have been, too.
-        for _ in range(2):
-            assert other.process is not None
-            other.process.kill()
-            assert told.get(timeout=SECONDS).startswith("the other was killed")
-            assert told.get(timeout=SECONDS) == "the other runs again."
+        die_twice(other, told)
     assert sleeper.starts == 1
     assert other.process is not None
     other.process.kill()

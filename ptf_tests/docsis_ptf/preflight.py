@@ -308,7 +308,7 @@ def _seen(sockets: Mapping[int, socket.socket], seconds: float) -> dict[int, int
 
 
 def _received(one: socket.socket) -> bytes:
-    """What has come to a socket; nothing from an interface that has gone down meanwhile."""
+    """Reads a frame from a socket; nothing if its interface has gone down meanwhile."""
     try:
         return one.recv(2048)
     except OSError as error:

@@ -181,7 +181,10 @@ class _Crew:
                 )
 
     def _answers(self, present: Iterable[str]) -> Iterator[tuple[str, Any]]:
-        """What has been answered since, or the error instead; who went away is asked again."""
+        """Yields each new answer, or the error in its place, with the worker's address.
+
+        A worker that has gone away is asked again when it comes back.
+        """
         for address in set(self._asking).difference(present):
             self._asking.pop(address).cancel()
         for address, future in list(self._asking.items()):

@@ -70,10 +70,10 @@ def works(mac: Mac) -> Sequence[Run]:
 
 
 def ratios(mac: Mac, found: Mapping[tuple[str, int], Outcome]) -> Iterator[Ratio]:
-    """What comes of the runs behind a MAC.
+    """Computes the ratios from the runs with one MAC.
 
     Args:
-        mac: Which.
+        mac: The MAC between modem and CMTS.
         found: The outcomes of `works(mac)`, by label and seed.
     """
     for round_trip_ms in transfers.ROUND_TRIPS_MS:
