@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -22,6 +23,8 @@ from docsis_experiments.reproduction.page import html
 from docsis_experiments.reproduction.shelf import Shelf
 from docsis_experiments.reproduction.sitting import Sitting
 from docsis_experiments.runs import files
+from docsis_testbed.errors import TestbedError
+from docsis_testbed.looking import looked_at
 
 RESULTS_FILE: Final = "results.json"
 PAGE_FILE: Final = "report.html"
@@ -152,14 +155,32 @@ def publish(content: dict[str, Any], folder: Path) -> Path:
         TestbedError: What is there cannot be used (it is left as it is), nothing can be written,
             or others write there for more than a minute.
     """
-    file = folder / RESULTS_FILE
     with alone_in(folder):
-        if file.exists():
-            before = earlier.read(file)
-            content = merging.together(before, content, str(file), registered_rules())
+        before = _published(folder)
+        if before is not None:
+            name = str(folder / RESULTS_FILE)
+            content = merging.together(before, content, name, registered_rules())
             earlier.validate(content, RESULTS_FILE)
         _write(content, folder, PUBLISHED_PAGE)
     return folder / PUBLISHED_PAGE
+
+
+def _published(folder: Path) -> dict[str, Any] | None:
+    """What earlier sittings published in a folder; None where there is nothing.
+
+    Raises:
+        TestbedError: What is there cannot be used, or is not known to be ours.
+    """
+    file, page = folder / RESULTS_FILE, folder / PUBLISHED_PAGE
+    if looked_at(file, os.path.lexists):
+        return earlier.read(file)
+    if looked_at(page, os.path.lexists):
+        # A page of ours has results.json beside it, so this one may be anybody's.
+        raise TestbedError(
+            f"{page}: is there without {RESULTS_FILE}, so docsis-p4 did not publish it and leaves "
+            "it as it is; move it away, or publish into another folder"
+        )
+    return None
 
 
 def _write(content: Mapping[str, Any], folder: Path, page: str) -> None:
