@@ -1,17 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a folder has before a sitting publishes into it, and what it has after a refusal."""
+"""What cannot be kept or published is refused before anything is made, and nothing is lost."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Generator, Sequence
 from pathlib import Path
 
 import pytest
-from toy_rows.made import toys
+from rich.console import Console
+from toy_rows.made import catalogue, toys
 from toy_rows.pages import content, entry
 
-from docsis_experiments.reproduction.row import Row
+from docsis_experiments.reproduction import job, outcomes
+from docsis_experiments.reproduction.costs import calibration
+from docsis_experiments.reproduction.job import Bench
+from docsis_experiments.reproduction.making import Done, Player, Processes
+from docsis_experiments.reproduction.request import Request
+from docsis_experiments.reproduction.row import Level, Row, Work
+from docsis_experiments.reproduction.shelf import Shelf
 from docsis_experiments.reproduction.writing import publish
+from docsis_experiments.runs.store import Store
 from docsis_testbed.errors import TestbedError
+
+pytest_plugins = ["in_this_process"]
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
+
+@pytest.fixture(autouse=True)
+def no_measuring(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This machine needs no measuring for computations of tests."""
+    monkeypatch.setattr(calibration, "costs", lambda folder, jobs: [])
 
 
 @pytest.fixture(scope="module")
@@ -26,3 +45,100 @@ def test_a_page_of_somebody_else_is_left_as_it_is(rows: dict[str, Row], tmp_path
         publish(content([entry(rows, "000-A1")]), tmp_path)
     assert page.read_bytes() == b"<p>theirs</p>"
     assert [one.name for one in tmp_path.iterdir()] == ["index.html"]
+
+
+def uncalled(works: Sequence[Work]) -> Generator[Done, None, None]:
+    """A player that must not be asked for anything."""
+    pytest.fail(f"{len(works)} works were to be made")
+    yield
+
+
+def sit(
+    rows: dict[str, Row], folder: Path, publish: Path | None = None, player: Player = uncalled
+) -> None:
+    """A sitting of one row in a folder that has what is kept, and the results."""
+    bench = Bench(rows, catalogue(), Shelf(Store(folder / "kept")), results=folder / "results")
+    request = Request(("000-B1",), Level.STUDY, publish=publish)
+    request.check()
+    job.run(request, player=player, jobs=1, console=Console(quiet=True), bench=bench)
+
+
+def of_another_version(rows: dict[str, Row]) -> str:
+    return json.dumps({**content([entry(rows, "000-A1")]), "version": 9})
+
+
+@pytest.mark.parametrize(
+    ("there", "words"),
+    [
+        ({"index.html": "theirs"}, r"index\.html: is there without results\.json"),
+        ({"results.json": '{"mine": 1}'}, r"results\.json: is no results\.json of docsis-p4"),
+        ({"results.json": ""}, r"results\.json: is of version 9"),
+    ],
+)
+def test_a_folder_with_something_else_is_refused_at_once(
+    rows: dict[str, Row], tmp_path: Path, there: dict[str, str], words: str
+) -> None:
+    site = tmp_path / "site"
+    site.mkdir()
+    written = {name: text or of_another_version(rows) for name, text in there.items()}
+    for name, text in written.items():
+        (site / name).write_text(text)
+    with pytest.raises(TestbedError, match=words):
+        sit(rows, tmp_path, site)
+    assert {one.name: one.read_text() for one in site.iterdir()} == written
+
+
+def test_a_folder_that_cannot_be_made_is_refused_at_once(
+    rows: dict[str, Row], tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("theirs")
+    for place in (tmp_path / "file", tmp_path / "file" / "in", Path("/proc/nothing")):
+        with pytest.raises(TestbedError, match=f"--publish {place}: nothing can be written there"):
+            sit(rows, tmp_path, place)
+    assert (tmp_path / "file").read_text() == "theirs"
+
+
+@pytest.mark.parametrize("option", ["note", "since", "publish"])
+def test_a_text_that_is_no_utf_8_is_refused_at_once(tmp_path: Path, option: str) -> None:
+    """An argument in Latin-1 has surrogates in Python."""
+    text = b"f\xfcr".decode(errors="surrogateescape")
+    request = Request(level=Level.STUDY, **{option: text if option == "note" else Path(text)})  # type: ignore[arg-type]
+    with pytest.raises(TestbedError, match=rf"^--{option} f\\xfcr: is not UTF-8"):
+        request.check()
+
+
+def test_outcomes_that_cannot_be_kept_are_told_at_once(
+    rows: dict[str, Row], tmp_path: Path
+) -> None:
+    file = outcomes.path(Shelf(Store(tmp_path / "kept")))
+    file.parent.mkdir()
+    # The folder that the link leads to is not there, so that not even root can write it.
+    file.symlink_to(tmp_path / "none" / "file")
+    with pytest.raises(TestbedError, match="outcomes cannot be added to it .*; make it writable"):
+        sit(rows, tmp_path)
+    file.unlink()
+    file.mkdir()
+    with pytest.raises(TestbedError, match=r"reproduced\.jsonl: cannot be read"):
+        sit(rows, tmp_path)
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize("becomes", ["a folder", "a link to nothing"])
+def test_the_page_is_written_though_outcomes_are_not_kept(
+    rows: dict[str, Row], tmp_path: Path, becomes: str
+) -> None:
+    file = outcomes.path(Shelf(Store(tmp_path / "kept")))
+
+    def player(works: Sequence[Work]) -> Generator[Done, None, None]:
+        yield from Processes(1)(works)
+        file.unlink()
+        if becomes == "a folder":
+            file.mkdir()
+        else:
+            file.symlink_to(tmp_path / "none" / "file")
+
+    with pytest.raises(TestbedError, match="the page is written, and its outcomes are not kept: "):
+        sit(rows, tmp_path, tmp_path / "site", player)
+    [folder] = (tmp_path / "results").iterdir()
+    assert (folder / "report.html").is_file()
+    assert (tmp_path / "site" / "index.html").is_file()

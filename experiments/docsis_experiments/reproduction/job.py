@@ -26,7 +26,7 @@ from docsis_experiments.reproduction.request import Request
 from docsis_experiments.reproduction.row import Level, Row
 from docsis_experiments.reproduction.shelf import Shelf
 from docsis_experiments.reproduction.sitting import Sitting
-from docsis_experiments.reproduction.writing import write
+from docsis_experiments.reproduction.writing import check_place, write
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import RESULTS
 from docsis_testbed.progress import progress_bar
@@ -106,11 +106,13 @@ def run(
         The sitting's folder.
 
     Raises:
-        TestbedError: There is no such row, an earlier result cannot be used, or works failed (what
-            came of the others is written).
+        TestbedError: There is no such row, an earlier result cannot be used, or what comes of rows
+            could not be kept or published, all of which is told before anything is made; or works
+            failed, or outcomes were not kept (what came of the others is written).
     """
     names = _names(request, bench)
     earlier = outcomes.earlier(request)
+    _check_places(request, player, bench)
     made = now(request.stage)
     plan = _plan(request, names, bench, console)
     if other := collecting.other_version(bench.shelf, request.stage):
@@ -124,9 +126,16 @@ def run(
     sitting = Sitting(request, names, plan, account, made)
     done = outcomes.judged(sitting, bench.rows, bench.registered, bench.shelf)
     _extend(request, done, player, jobs, console, bench, made, account)
-    for words in outcomes.keep(done, request, made, bench.shelf):
+    try:
+        told, not_kept = outcomes.keep(done, request, made, bench.shelf), None
+    except TestbedError as error:
+        # The page of all that was made is worth more than its history.
+        told, not_kept = [str(error)], error
+    for words in told:
         _tell(console, words)
     folder = write(sitting, done, earlier, bench.shelf, bench.figures, bench.results, console)
+    if not_kept is not None:
+        raise TestbedError(f"the page is written, and its outcomes are not kept: {not_kept}")
     if account.failures:
         first = next(iter(account.failures.values()))
         raise TestbedError(
@@ -217,6 +226,32 @@ def _extend(
                 f"{name}: keeps its outcome, because {len(own.failures)} runs of its extension "
                 "failed; the same command makes them again.",
             )
+
+
+def _check_places(request: Request, player: Player | None, bench: Bench) -> None:
+    """Refuses, before anything is made, places that could not take what comes of it.
+
+    Raises:
+        TestbedError: Outcomes cannot be read or added to, or nothing can be published.
+    """
+    if player is not None:
+        outcomes.of(bench.shelf)
+        if request.chosen_level is not Level.SMOKE:
+            _check_appended(outcomes.path(bench.shelf))
+    if request.publish is not None:
+        check_place(request.publish)
+
+
+def _check_appended(file: Path) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("ab"):
+            pass
+    except OSError as error:
+        raise TestbedError(
+            f"{file}: outcomes cannot be added to it ({error.strerror}); make it writable, or put "
+            "it aside"
+        ) from None
 
 
 def _names(request: Request, bench: Bench) -> list[str]:

@@ -5,12 +5,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from docsis_experiments.reproduction import asking
 from docsis_experiments.reproduction.judge.kept import MOST_NOTE
 from docsis_experiments.reproduction.row import Level
 from docsis_experiments.runs.sources import StageName
 from docsis_testbed.errors import TestbedError
+from docsis_testbed.readable import readable
+
+_SHOWN: Final = 200
+"""Characters that a message shows of an option's value."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,12 @@ class Request:
                 f"--level {self.level} has no place beside --stage mininet: rows have one "
                 "condition and a registered number of runs there; leave it out"
             )
+        for option, value in (
+            ("--note", self.note),
+            ("--since", self.since),
+            ("--publish", self.publish),
+        ):
+            _check_text(option, "" if value is None else str(value))
         asking.check_seeds(self.seeds, self.chosen_level)
         if self.readings is not None and self.readings < 1:
             raise TestbedError(f"--readings {self.readings}: must be 1 at least")
@@ -72,3 +83,18 @@ class Request:
                 "--publish has no place at --level smoke, which judges nothing; give --level study "
                 "or full"
             )
+
+
+def _check_text(option: str, text: str) -> None:
+    """Refuses a text that results.json could not have.
+
+    Raises:
+        TestbedError: It has bytes that are no UTF-8, which Python keeps as surrogates.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise TestbedError(
+            f"{option} {readable(text)[:_SHOWN]}: is not UTF-8, and results.json has "
+            "no other text; write it in UTF-8"
+        ) from None

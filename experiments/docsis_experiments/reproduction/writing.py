@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +18,7 @@ from docsis_experiments.reproduction.alone import alone_in
 from docsis_experiments.reproduction.catalogue.loader import registered_rules
 from docsis_experiments.reproduction.figure import Figures
 from docsis_experiments.reproduction.figure_data import as_data
+from docsis_experiments.reproduction.judge.kept import History
 from docsis_experiments.reproduction.judging import Drawn, drawn
 from docsis_experiments.reproduction.outcomes import Outcomes
 from docsis_experiments.reproduction.page import html
@@ -83,13 +85,9 @@ def contents(
     shelf: Shelf,
     figures: Mapping[Figures, tuple[str, ...]],
 ) -> tuple[dict[str, Any], list[str]]:
-    """results.json, and what hindered its figures, in words.
-
-    Raises:
-        TestbedError: The history of outcomes cannot be read.
-    """
+    """results.json, and what is missing in it, in words."""
     request, account = sitting.request, sitting.account
-    history = outcomes.of(shelf)
+    history, unread = _history(shelf)
     rows = [
         document.row(one, request.chosen_level, request.stage, sitting.made, history.of(name))
         for name, one in done.rows.items()
@@ -124,7 +122,15 @@ def contents(
         ],
         "since": None,
     }
-    return content, told
+    return content, [*unread, *told]
+
+
+def _history(shelf: Shelf) -> tuple[History, list[str]]:
+    """All outcomes that there ever were, or why they cannot be read, which hinders no page."""
+    try:
+        return outcomes.of(shelf), []
+    except TestbedError as error:
+        return History((), ()), [f"The page has no earlier outcomes: {error}"]
 
 
 def _drawn(
@@ -163,6 +169,29 @@ def publish(content: dict[str, Any], folder: Path) -> Path:
             earlier.validate(content, RESULTS_FILE)
         _write(content, folder, PUBLISHED_PAGE)
     return folder / PUBLISHED_PAGE
+
+
+def check_place(folder: Path) -> None:
+    """Refuses, before a long sitting, a folder that could not be published into after it.
+
+    The folder is made where it is not there.
+
+    Args:
+        folder: The folder.
+
+    Raises:
+        TestbedError: It cannot be made or written, or what is there cannot be used.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise TestbedError(
+            f"--publish {folder}: nothing can be written there ({error.strerror}); give another "
+            "folder"
+        ) from None
+    _published(folder)
 
 
 def _published(folder: Path) -> dict[str, Any] | None:
