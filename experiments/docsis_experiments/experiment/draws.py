@@ -11,10 +11,11 @@ import random
 from dataclasses import replace
 
 from docsis_experiments.experiment.askers import PlannedAsker
-from docsis_experiments.experiment.plan import Plan, Planned
+from docsis_experiments.experiment.plan import Plan, Planned, PlannedCall
 from docsis_experiments.experiment.requests import PlannedRequests
 from docsis_experiments.experiment.videos import PlannedVideo
 from docsis_experiments.experiment.web_users import PlannedPages
+from docsis_experiments.traffic.senders import CALL_INTERVAL_MS
 
 
 def drawn(plan: Plan, seed: int) -> Plan:
@@ -27,6 +28,7 @@ def drawn(plan: Plan, seed: int) -> Plan:
     return replace(
         plan,
         flows=tuple(_flow(planned, seed) for planned in plan.flows),
+        calls=tuple(_call(call, seed) for call in plan.calls),
         users=tuple(_user(planned, seed) for planned in plan.users),
         videos=tuple(_video(planned, seed) for planned in plan.videos),
         requests=tuple(_requests(planned, seed) for planned in plan.requests),
@@ -45,6 +47,15 @@ def _flow(planned: Planned, seed: int) -> Planned:
         start_spread=0.0,
         reply_delay=(delay, delay),
     )
+
+
+def _call(call: PlannedCall, seed: int) -> PlannedCall:
+    """The call within its first interval.
+
+    The interval is a whole number of MAPs, so every frame of a call meets them at the moment at
+    which the first one did: that moment is a matter of chance.
+    """
+    return replace(call, start=CALL_INTERVAL_MS / 1e3 * uniform(seed, "start", call.name))
 
 
 def _user(planned: PlannedPages, seed: int) -> PlannedPages:

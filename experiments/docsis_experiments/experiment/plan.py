@@ -90,6 +90,7 @@ class PlannedCall:
         source, destination: Names of the hosts.
         port: UDP port of the client.
         propagation_ms: What the topology adds on its way.
+        start: When its first frame leaves, in seconds; in Mininet irtt decides.
     """
 
     group: str
@@ -98,6 +99,7 @@ class PlannedCall:
     destination: str
     port: int
     propagation_ms: float
+    start: float = 0.0
 
 
 @dataclass(frozen=True)

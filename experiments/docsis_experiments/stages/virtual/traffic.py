@@ -98,7 +98,7 @@ def start(play: Play, plan: Plan, tcp: Tcp) -> Started:
     """
     return Started(
         {planned: _flow(play, planned, plan.one_in, tcp) for planned in plan.flows},
-        {call: _call(play.world, call, plan) for call in plan.calls},
+        {call: _call(play, call, plan) for call in plan.calls},
         {user: _user(play, user, tcp) for user in plan.users},
         {video: _video(play, video, tcp) for video in plan.videos},
         {requests: _requests(play, requests) for requests in plan.requests},
@@ -200,14 +200,15 @@ def _law(law: Pareto) -> tuple[int, int]:
     return law.mean, law.shape
 
 
-def _call(world: World, call: PlannedCall, plan: Plan) -> int:
-    return world.probes(
+def _call(play: Play, call: PlannedCall, plan: Plan) -> int:
+    return play.world.probes(
         call.source,
         call.destination,
         CALL_PORT,
         count=round(plan.seconds * 1e3 / CALL_INTERVAL_MS),
         interval_ns=CALL_INTERVAL_MS * 1_000_000,
         frame_length=CALL_FRAME_BYTES,
+        start_ns=play.at(call.start),
         source_port=call.port,
     )
 
