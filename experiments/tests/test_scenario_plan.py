@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 import zlib
 from ipaddress import IPv4Address
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -110,6 +111,19 @@ def test_channel_has_the_papers_order_and_covers_the_time() -> None:
     assert [at for at, _ in steps] == [3.0 * n for n in range(12)]
     assert len(channel.steps(37.0)) == 13
     assert channel.steps(37.0)[12][1] == channel.steps(37.0)[0][1]
+
+
+def test_first_step_of_levels_is_a_transition_too() -> None:
+    levels = ["4 Mbps", "1 Mbps", "3 Mbps", "2 Mbps"]
+    channel = Channel.model_validate({"levels": levels, "step": "3 s"})
+    rates = [channel.first, *(rate for _, rate in channel.steps(36.0))]
+    assert len(set(pairwise(rates))) == 12
+    assert all(before != after for before, after in pairwise(rates))
+
+
+def test_a_sequence_begins_with_its_first_rate() -> None:
+    channel = Channel.model_validate({"sequence": ["20 Mbps", "1 Mbps"], "step": "3 s"})
+    assert channel.first == channel.steps(9.0)[0][1] == 20_000_000
 
 
 @pytest.mark.parametrize(

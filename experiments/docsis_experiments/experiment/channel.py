@@ -23,14 +23,15 @@ model of 000's authors has it."""
 
 
 class Channel(Model):
-    """The channel's capacity in the scenario's direction; in the ramp-up, its first rate.
+    """The channel's capacity in the scenario's direction.
 
     Where the topology has upstream channels with a MAC, each of them carries that much upstream.
     """
 
     levels: Annotated[tuple[DataRate, ...], BeforeValidator(as_tuple)] | None = Field(
         default=None,
-        description="Four rates, in the order that has all 12 transitions between them.",
+        description="Four rates, in the order that has all 12 transitions between them; the ramp-up has "
+        "the last of that order.",
     )
     sequence: Annotated[tuple[DataRate, ...], BeforeValidator(as_tuple)] | None = Field(
         default=None,
@@ -81,6 +82,12 @@ class Channel(Model):
             return tuple(ascending[level - 1] for level in TRANSITIONS)
         assert self.sequence is not None
         return self.sequence
+
+    @property
+    def first(self) -> int:
+        """bit/s in the ramp-up. Of levels it is the last one, so that the first step is a transition,
+        too, and once through all of them has all 12; of a sequence it is the first."""
+        return self.rates[0] if self.levels is None else self.rates[-1]
 
     def steps(self, seconds: float) -> list[tuple[float, int]]:
         """When each rate begins, in seconds of a time that long, and bit/s."""

@@ -235,15 +235,12 @@ class Played:
         Raises:
             TestbedError: a program ended on the way.
         """
-        steps = (
-            self._scenario.channel.steps(self._plan.measured_seconds)
-            if self._scenario.channel
-            else []
-        )
-        if self._port is not None:
+        channel = self._scenario.channel
+        steps = channel.steps(self._plan.measured_seconds) if channel else []
+        if self._port is not None and channel is not None:
             # What cannot be had is refused now, not in the middle of the run.
             self._port.carry(min(rate for _, rate in steps))
-            self._port.carry(steps[0][1])
+            self._port.carry(channel.first)
         programs = self._start_receivers()
         self._start_servers()
         programs += self._web.start_servers(self._start)

@@ -147,7 +147,7 @@ class _Played:
             steps = channel.steps(plan.measured_seconds)
             # What a channel cannot have is refused now, not in the middle of the run.
             congest(play.world, self._channels, min(channel.rates), channel.variation)
-            self._carry(play, channel, steps[0][1])
+            self._carry(play, channel, channel.first)
             for at, rate in steps:
                 self._step(play, channel, at, rate)
         self._traffic = start(play, plan, self._scenario.tcp)
