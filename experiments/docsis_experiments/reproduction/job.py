@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from rich.console import Console
 
@@ -30,6 +31,9 @@ from docsis_experiments.reproduction.writing import check_place, write
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import RESULTS
 from docsis_testbed.progress import progress_bar
+
+_TOLD_FAILURES: Final = 3
+"""Works whose failures are told as soon as they happen."""
 
 
 @dataclass(frozen=True)
@@ -291,17 +295,21 @@ def _model(shelf: Shelf, jobs: int, console: Console) -> tuple[Model, Ledger]:
 def _making(
     console: Console, account: Account, shelf: Shelf, works: int, seconds: float
 ) -> Iterator[Show]:
-    """Shows how far works are; where they are stopped, what of them is kept."""
+    """Shows how far works are and why the first ones fail; after a stop, what of them is kept."""
     before = len(account.made)
     try:
         with progress_bar(console) as bar:
             task = bar.add_task(f"0/{works} works", total=max(seconds, 1e-9))
-            done = 0
+            done = failed = 0
 
-            def show(words: str, passed: float) -> None:
-                nonlocal done
+            def show(words: str, passed: float, failure: str) -> None:
+                nonlocal done, failed
                 done += 1
-                bar.update(task, completed=passed, description=f"{done}/{works}: {words[:40]}")
+                if failure:
+                    failed += 1
+                    _tell_failure(console, failure, failed)
+                count = f"{done}/{works}, {failed} failed" if failed else f"{done}/{works}"
+                bar.update(task, completed=passed, description=f"{count}: {words[:40]}")
 
             yield show
     except BaseException:
@@ -312,6 +320,14 @@ def _making(
             highlight=False,
         )
         raise
+
+
+def _tell_failure(console: Console, failure: str, number: int) -> None:
+    """Tells the first failures at once, so that nobody waits for hours to learn of them."""
+    if number <= _TOLD_FAILURES:
+        _tell(console, f"Failed: {failure}")
+    if number == _TOLD_FAILURES:
+        _tell(console, "Other failures are counted; the page has the first one of each row.")
 
 
 def _tell(console: Console, words: str) -> None:

@@ -7,10 +7,11 @@ no processor waits for another at the end.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from docsis_experiments.reproduction import small_works
 from docsis_experiments.reproduction.costs.features import Reader
@@ -24,8 +25,13 @@ from docsis_experiments.runs.unit import Unit
 from docsis_experiments.runs.workers import Ended, Job
 from docsis_testbed.errors import TestbedError
 
-Show = Callable[[str, float], None]
-"""Called with a sentence and the core-seconds, as estimated, of all that has ended."""
+Show = Callable[[str, float, str], None]
+"""Called with a work's name, the core-seconds, as estimated, of all that has ended, and why the
+work failed, or "" where it did not."""
+
+MOST_ALIKE: Final = 20
+"""Works in a row that fail for the same reason before nothing more is tried: a disk that is full,
+or code that was changed, would fail all others, too."""
 
 
 @dataclass
@@ -159,12 +165,14 @@ def make(
         account: Gets what was made; it is right at any moment, so that one that is stopped is told.
 
     Raises:
-        TestbedError: Nothing can be made at all, or be kept.
+        TestbedError: Nothing can be made at all, or be kept, or too many works in a row failed for
+            the same reason.
     """
     ordered = order(plan, missing, estimated)
     keys = {id(missing[key]): key for key in ordered}
     read = Reader()
     passed = 0.0
+    alike = _Alike()
     with closing(player([missing[key] for key in ordered])) as each:
         for done in each:
             key = keys[id(done.work)]
@@ -178,7 +186,36 @@ def make(
                     ledger.note(read.of(done.work), done.processor_seconds)
                     account.seconds += done.processor_seconds
                     account.estimated += estimated[key]
-            show(words(done.work), passed)
+            show(words(done.work), passed, done.failure)
+            alike.look(done)
+
+
+class _Alike:
+    """Ends a sitting in which one work after the other fails for the same reason."""
+
+    def __init__(self) -> None:
+        self._reason = ""
+        self._count = 0
+
+    def look(self, done: Done) -> None:
+        """Looks at the next work that has ended.
+
+        Raises:
+            TestbedError: It is the last one of too many.
+        """
+        reason = _reason(done)
+        self._count = self._count + 1 if reason and reason == self._reason else 1
+        self._reason = reason
+        if reason and self._count >= MOST_ALIKE:
+            raise TestbedError(
+                f"{self._count} runs and draws in a row failed for the same reason, so no other is "
+                f"tried; the last: {done.failure}"
+            )
+
+
+def _reason(done: Done) -> str:
+    """Why a work failed, without what is its own: its name, and paths of its scratch folder."""
+    return re.sub(r"\S*/\S*", "", done.failure.removeprefix(f"{words(done.work)}: "))
 
 
 def order(plan: Plan, missing: Mapping[str, Work], estimated: Mapping[str, float]) -> list[str]:

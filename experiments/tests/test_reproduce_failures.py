@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Works that fail are told at once, and end a sitting in which nothing else happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from toy_rows.made import catalogue, toys
+
+from docsis_experiments.reproduction import job, making
+from docsis_experiments.reproduction.costs import calibration
+from docsis_experiments.reproduction.job import Bench
+from docsis_experiments.reproduction.making import MOST_ALIKE, Done, Player, Processes
+from docsis_experiments.reproduction.request import Request
+from docsis_experiments.reproduction.row import Level, Row, Work
+from docsis_experiments.reproduction.shelf import Shelf
+from docsis_experiments.runs.store import Store
+from docsis_testbed.errors import TestbedError
+
+pytest_plugins = ["in_this_process"]
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
+MANY = {**catalogue(), "000-B1": catalogue()["000-B1"].model_copy(update={"seeds": 60})}
+"""The row of computations has 120 works at `full`."""
+
+
+@pytest.fixture(autouse=True)
+def no_measuring(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This machine needs no measuring for computations of tests."""
+    monkeypatch.setattr(calibration, "costs", lambda folder, jobs: [])
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
+    return toys(tmp_path_factory.mktemp("toys"))
+
+
+class Failing:
+    """Fails works as it is told, and makes all others."""
+
+    def __init__(self, why: Callable[[int, Work], str]) -> None:
+        self.asked = 0
+        self._why = why
+
+    def __call__(self, works: Sequence[Work]) -> Generator[Done, None, None]:
+        for done in Processes(1)(works):
+            why = self._why(self.asked, done.work)
+            self.asked += 1
+            failure = f"{making.words(done.work)}: {why}"
+            yield Done(done.work, None, failure, None) if why else done
+
+
+def told(
+    rows: dict[str, Row], folder: Path, player: Player, words: str, level: Level = Level.FULL
+) -> str:
+    """What a sitting of one row says before it fails with some words."""
+    bench = Bench(rows, MANY, Shelf(Store(folder / "kept")), results=folder / "results")
+    console = Console(record=True, width=200, file=(folder / "console").open("w"))
+    with pytest.raises(TestbedError, match=words):
+        job.run(Request(("000-B1",), level), player=player, jobs=1, console=console, bench=bench)
+    return console.export_text()
+
+
+def test_a_sitting_in_which_everything_fails_ends_soon(
+    rows: dict[str, Row], tmp_path: Path
+) -> None:
+    """The scratch folder of each work is another one."""
+    player = Failing(lambda number, work: f"no space left on /tmp/scratch-{number}/x")
+    said = told(
+        rows, tmp_path, player,
+        "^20 runs and draws in a row failed for the same reason, .* the last: .*no space left",
+    )  # fmt: skip
+    assert player.asked == MOST_ALIKE == 20
+    assert said.count("Failed: ") == said.count("no space left") == 3
+    assert "0 of 120 runs and draws have been made and are kept" in said
+    assert not (tmp_path / "results").exists()
+
+
+def test_one_that_is_made_in_between_or_another_reason_is_no_end(
+    rows: dict[str, Row], tmp_path: Path
+) -> None:
+    def why(number: int, work: Work) -> str:
+        if number % MOST_ALIKE == MOST_ALIKE - 1:
+            return "" if number < 60 else "was killed"
+        return "no space left"
+
+    player = Failing(why)
+    told(rows, tmp_path, player, r"^117 of 120 runs and draws failed, the first: .*no space left")
+    assert player.asked == 120
+
+
+def test_the_progress_counts_failures(
+    rows: dict[str, Row], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+
+    class Bar:
+        def __enter__(self) -> Bar:
+            return self
+
+        def __exit__(self, *ended: object) -> None:
+            pass
+
+        def add_task(self, words: str, total: float) -> int:
+            return 0
+
+        def update(self, task: int, completed: float, description: str = "") -> None:
+            seen.append(description.partition(":")[0])
+
+    monkeypatch.setattr(job, "progress_bar", lambda console: Bar())
+    player = Failing(lambda number, work: "was killed" if number in (1, 2) else "")
+    told(rows, tmp_path, player, "^2 of 6 runs and draws failed", Level.STUDY)
+    assert [one for one in seen if one] == [
+        "1/6", "2/6, 1 failed", "3/6, 2 failed", "4/6, 2 failed", "5/6, 2 failed", "6/6, 2 failed",
+    ]  # fmt: skip
