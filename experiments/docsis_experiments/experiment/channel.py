@@ -30,8 +30,8 @@ class Channel(Model):
 
     levels: Annotated[tuple[DataRate, ...], BeforeValidator(as_tuple)] | None = Field(
         default=None,
-        description="Four rates, in the order that has all 12 transitions between them; the ramp-up has "
-        "the last of that order.",
+        description="Four rates, in the order that has all 12 transitions between them; "
+        "the ramp-up has the last of that order.",
     )
     sequence: Annotated[tuple[DataRate, ...], BeforeValidator(as_tuple)] | None = Field(
         default=None,
@@ -85,8 +85,11 @@ class Channel(Model):
 
     @property
     def first(self) -> int:
-        """bit/s in the ramp-up. Of levels it is the last one, so that the first step is a transition,
-        too, and once through all of them has all 12; of a sequence it is the first."""
+        """bit/s in the ramp-up.
+
+        Of levels it is the last one, so that the first step is a transition, too, and twelve steps
+        have all 12. Of a sequence it is the first one.
+        """
         return self.rates[0] if self.levels is None else self.rates[-1]
 
     def steps(self, seconds: float) -> list[tuple[float, int]]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from docsis_experiments.experiment.askers import PlannedAsker
 from docsis_experiments.experiment.plan import Plan, Planned, PlannedCall
@@ -30,9 +30,6 @@ from docsis_experiments.traffic.senders import (
     UdpTrains,
     WebPages,
 )
-
-if TYPE_CHECKING:
-    from docsis_world import World
 
 SENDERS: Final = (
     TcpTransfers,
