@@ -10,10 +10,17 @@ from typing import Any, Final
 
 from rich import progress
 from rich.console import Console
-from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, ProgressColumn, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
 LINE_SECONDS: Final = 60.0
 """The least time between two lines where no terminal can draw the bar again."""
+
+_DONE: Final = "done"
+"""Field of a task: how much was done when something was done last."""
+
+_THEN: Final = "then"
+"""Field of a task: seconds from its start to then."""
 
 Progress = Callable[[str, float], None]
 """Called with what is happening and the seconds of the run that have passed."""
@@ -26,6 +33,10 @@ class _Progress(progress.Progress):
 
     def update(self, task_id: progress.TaskID, **given: Any) -> None:
         super().update(task_id, **given)
+        [task] = [task for task in self.tasks if task.id == task_id]
+        if task.fields.get(_DONE) != task.completed:
+            fields: dict[str, Any] = {_DONE: task.completed, _THEN: task.elapsed}
+            super().update(task_id, **fields)
         if self.console.is_terminal:
             return
         now = time.monotonic()
@@ -34,12 +45,34 @@ class _Progress(progress.Progress):
         if now - self._said < LINE_SECONDS:
             return
         self._said = now
-        [task] = [task for task in self.tasks if task.id == task_id]
-        gone, left = task.elapsed, task.time_remaining
+        gone, left = task.elapsed, seconds_left(task)
         words = f"{task.description}: {_clock(gone)} gone" if gone is not None else task.description
         if left is not None:
             words += f", about {_clock(left)} left"
         self.console.print(words, markup=False, highlight=False, soft_wrap=True)
+
+
+class _Left(ProgressColumn):
+    """About how much time is left."""
+
+    max_refresh = 0.5
+
+    def render(self, task: progress.Task) -> Text:
+        left = seconds_left(task)
+        return Text("-:--:--" if left is None else _clock(left), style="progress.remaining")
+
+
+def seconds_left(task: progress.Task) -> float | None:
+    """About how many seconds are left, or None as long as nothing has been done.
+
+    By all that was done since the start, for what runs side by side can take minutes, and end
+    within a second. It counts down from when something was done last.
+    """
+    then = task.fields.get(_THEN)
+    if then is None or task.elapsed is None or task.total is None or not task.completed:
+        return None
+    left = then * max(0.0, task.total - task.completed) / task.completed
+    return float(max(0.0, left - (task.elapsed - then)))
 
 
 def _clock(seconds: float) -> str:
@@ -57,7 +90,7 @@ def progress_bar(console: Console) -> progress.Progress:
         BarColumn(),
         TimeElapsedColumn(),
         TextColumn("gone, about"),
-        TimeRemainingColumn(),
+        _Left(),
         TextColumn("left"),
         console=console,
         refresh_per_second=4,
