@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import itertools
 import shutil
+import sys
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from docsis_experiments.reproduction.planned import Plan
 from docsis_experiments.reproduction.request import Request
 from docsis_experiments.reproduction.row import Asked, Computation, Draws, Level, Row, Run, Work
 from docsis_experiments.reproduction.shelf import Shelf, key_of
-from docsis_experiments.runs import sources
+from docsis_experiments.runs import loaded_code, sources
 from docsis_experiments.runs.store import ASIDE, Store
 from docsis_testbed.errors import TestbedError
 
@@ -232,6 +233,14 @@ def test_what_another_version_computed_is_not_kept(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(sources, "code", lambda module: "another")
     with pytest.raises(TestbedError, match="was changed while runs went on"):
         small_works.understood(work, answer)
+
+
+def test_a_worker_loads_all_code_of_a_computation_before_its_first() -> None:
+    """Code that is changed between two works of a worker is not that of the second, either."""
+    loaded_code.of.cache_clear()
+    sys.modules.pop("toy_rows.imported_late", None)
+    small_works.computed(small_works.job(Computation("a", doubled, 1)).content, Path())
+    assert "toy_rows.imported_late" in sys.modules
 
 
 def test_two_works_of_a_row_have_two_names(rows: dict[str, Row]) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import ast
 import json
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +15,8 @@ import pytest
 from outcome_files import quick
 
 from docsis_control.queue_managers.names import QueueManager
-from docsis_experiments.runs import closure, sources
+from docsis_experiments.runs import closure, files, loaded_code, sources
+from docsis_experiments.runs.play import play
 from docsis_experiments.runs.unit import Unit
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import ROOT
@@ -41,6 +44,70 @@ def test_what_is_there_after_a_run_is_in_the_closure(tmp_path: Path) -> None:
     ours = {file for file in files if any(file.is_relative_to(x) for x in folders())}
     assert ours
     assert ours <= set(closure.closure(PLAY).values())
+
+
+_LOADED = """
+import sys
+from docsis_experiments.runs import closure, loaded_code, sources
+loaded_code.parts()
+print(*(name for name in closure.closure(*sources.roots("virtual")) if name not in sys.modules))
+"""
+
+
+def test_nothing_of_the_closure_is_loaded_later() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", _LOADED], capture_output=True, check=True, text=True
+    )
+    assert ended.stdout.split() == []
+
+
+_CHANGED_MEANWHILE = """
+import sys
+from pathlib import Path
+from docsis_control.project_files import ROOT
+from docsis_experiments.runs import pool
+first, second, law, made = map(Path, sys.argv[1:])
+assert law.is_relative_to(ROOT)
+pool.answer(first.read_bytes())
+law.write_text(law.read_text() + "raise RuntimeError('this law was changed')\\n")
+made.write_bytes(pool.answer(second.read_bytes()))
+"""
+
+
+def test_a_law_that_is_changed_between_two_units_of_a_worker_is_that_of_before(
+    tmp_path: Path,
+) -> None:
+    copy = tmp_path / "copy"
+    for place in ("cli", "control_plane", "experiments", "mininet", "ptf_tests", "p4src/build"):
+        ignored = shutil.ignore_patterns("__pycache__", "tests")
+        shutil.copytree(ROOT / place, copy / place, ignore=ignored)
+    places = [
+        copy / name for name in ("cli", "control_plane", "experiments", "mininet", "ptf_tests")
+    ]
+    places.append(copy / "control_plane" / "docsis_control" / "gen")
+    found = quick(tmp_path, ("{algorithm: codel, target: 5 ms}", "pie-002"))
+    units = [Unit.of(found, run, 1) for run in found.scenario.all_runs]
+    texts = [tmp_path / "first.json", tmp_path / "second.json"]
+    for text, unit in zip(texts, units, strict=True):
+        text.write_text(unit.as_json())
+    law, made = copy / "control_plane" / "docsis_control" / "law" / "pie_002.py", tmp_path / "made"
+    subprocess.run(
+        [sys.executable, "-B", "-c", _CHANGED_MEANWHILE, *texts, law, made],
+        check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places))},
+    )
+    assert "this law was changed" in law.read_text()
+    [outcome] = files.decode(made.read_bytes(), "it")
+    assert outcome.digest == play(units[1]).digest
+
+
+def test_what_is_changed_before_it_is_loaded_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "parts", lambda stage: {"code": "of before"})
+    with pytest.raises(TestbedError, match="was changed while runs went on"):
+        loaded_code.parts.__wrapped__()
+    monkeypatch.setattr(sources, "code", lambda module: "of before")
+    with pytest.raises(TestbedError, match="was changed while runs went on"):
+        loaded_code.of.__wrapped__("docsis_testbed.switch_report")
 
 
 def folders() -> list[Path]:
@@ -83,9 +150,15 @@ def test_each_queue_manager_is(manager: QueueManager) -> None:
 
 
 def test_nothing_in_it_imports_in_a_way_that_is_not_seen() -> None:
-    """But where packages say by their `__path__` that all of their modules may be imported."""
+    """But where packages say by their `__path__` that all of their modules may be imported, and
+    where all that is in it is imported."""
+    seen = {
+        "docsis_control.queue_managers.managers",
+        "docsis_experiments.declared",
+        "docsis_experiments.runs.closure",
+    }
     for name, file in closure.closure(PLAY).items():
-        if name in ("docsis_experiments.declared", "docsis_control.queue_managers.managers"):
+        if name in seen:
             continue
         for node in ast.walk(ast.parse(file.read_bytes())):
             used = node.id if isinstance(node, ast.Name) else getattr(node, "attr", "")
@@ -140,7 +213,7 @@ def test_a_hash_is_of_what_the_files_have(monkeypatch: pytest.MonkeyPatch, tmp_p
     file = tmp_path / "a.py"
     monkeypatch.setattr(closure, "closure", lambda *roots: {"a": file})
     file.write_text("x = 1\n")
-    before = sources.code.__wrapped__("a")
+    before = sources.code_now("a")
     file.write_text("x = 2\n")
-    assert sources.code.__wrapped__("a") != before
+    assert sources.code_now("a") != before
     assert tmp_path != ROOT

@@ -208,9 +208,7 @@ def test_a_worker_of_another_version_gets_nothing(
 ) -> None:
     other = tmp_path / "other.py"
     other.write_text(
-        "from docsis_experiments.runs import sources\n"
-        "ours = dict(sources.parts('virtual'))\n"
-        "sources.parts = lambda stage: {**ours, 'pipeline': 'another'}\n"
+        "from docsis_experiments.runs import sources\nsources.pipeline_now = lambda: 'another'\n"
     )
     dask.worker("other", "--preload", str(other))
     told: list[str] = []
@@ -238,6 +236,7 @@ def test_a_cluster_without_workers(dask: Cluster, some: list[Unit]) -> None:
         ({**sources.parts("virtual"), "code": "", "world": ""}, "its code and world are not"),
         ({}, "its code and pipeline and world and libc and numpy are not the same as here"),
         (ModuleNotFoundError("No module named 'x'"), "it has not this version of docsis-p4 (No mo"),
+        (TestbedError(sources.CHANGED), "its code, pipeline or world was changed after it had"),
         ("text", "it has not this version of docsis-p4"),
     ],
 )

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from docsis_experiments.experiment.canonical import canonical, digest
 from docsis_experiments.reproduction.row import Computation, Draws
-from docsis_experiments.runs import sources
+from docsis_experiments.runs import loaded_code, sources
 from docsis_experiments.runs.workers import Job
 from docsis_testbed import switch_report
 from docsis_testbed.errors import TestbedError
@@ -112,6 +112,7 @@ def sampled(content: bytes, scratch: Path) -> bytes:
     """
     del scratch
     program = str(P4_BUILD / "cm.json")
+    loaded_code.of(_SAMPLES)
     asked = json.loads(content)
     arguments = asked["draws"]
     given = () if "--program" in arguments else ("--program", program)
@@ -124,12 +125,15 @@ def computed(content: bytes, scratch: Path) -> bytes:
     """Computes, in a worker: numbers by their names, as JSON, with the key as it is here.
 
     Raises:
+        TestbedError: Code was changed that this worker had not loaded yet.
         TypeError: The function gives something else.
     """
     del scratch
     asked = json.loads(content)
     module, _, name = asked["computation"].partition(":")
-    found = getattr(importlib.import_module(module), name)(asked["seed"], **asked["arguments"])
+    compute = getattr(importlib.import_module(module), name)
+    loaded_code.of(module)
+    found = compute(asked["seed"], **asked["arguments"])
     numbers = {str(name): float(value) for name, value in found.items()}
     return json.dumps({"key": _key(asked), "found": numbers}, sort_keys=True).encode()
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds the project's modules that a module needs: its imports, and theirs, read from the text.
 
-Nothing is imported for it. What is imported within a function counts, what only a type checker
+Finding them imports nothing. What is imported within a function counts, what only a type checker
 reads does not; a package that names its own `__path__` finds its modules by itself (`declared.py`),
 so all of them count.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import importlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -58,6 +59,20 @@ def closure(*roots: str) -> Mapping[str, Path]:
             found[name] = file
             waiting += imports(name, file)
     return MappingProxyType(dict(sorted(found.items())))
+
+
+def load(*roots: str) -> None:
+    """Imports all modules that some modules need, so that none of them is imported later.
+
+    Args:
+        roots: As `closure` has them.
+
+    Raises:
+        TestbedError: As with `closure`.
+        ImportError: One of them cannot be imported.
+    """
+    for name in closure(*roots):
+        importlib.import_module(name)
 
 
 def modules(package: str) -> list[str]:

@@ -53,6 +53,11 @@ _ROOTS: Final[Mapping[StageName, Callable[[], Iterable[str]]]] = {
 only judges or shows outcomes changes no key."""
 
 
+def roots(stage: StageName) -> tuple[str, ...]:
+    """The modules that make the outcome of a run, by their full names; all their imports count."""
+    return tuple(_ROOTS[stage]())
+
+
 def digest(inputs: Mapping[str, Any], stage: StageName) -> str:
     """SHA-256 over inputs and all that makes a result of them, hexadecimal.
 
@@ -72,8 +77,8 @@ def digest(inputs: Mapping[str, Any], stage: StageName) -> str:
 def parts(stage: StageName) -> Mapping[str, str]:
     """The parts that make a result, by name: a hash of each, or its version.
 
-    The same for all of a process, which runs the code that it has once loaded; `unchanged` sees to
-    it that what it starts is of the same version.
+    The same for all of a process, which runs the code that it has once loaded: `loaded_code.parts`
+    sees to it that it loads no other later, and `unchanged` that what it starts is no other.
 
     Raises:
         TestbedError: A file cannot be read.
@@ -132,7 +137,7 @@ def parts_now(stage: StageName) -> Mapping[str, str]:
     if stage == "mininet":
         own = {"switch": switch_now(), **programs.of_every_run()}
     return {
-        "code": code.__wrapped__(*_ROOTS[stage]()),
+        "code": code_now(*roots(stage)),
         "pipeline": pipeline_now(),
         **own,
         # The world computes with the C library's powers and logarithms.
@@ -143,6 +148,15 @@ def parts_now(stage: StageName) -> Mapping[str, str]:
 
 @functools.cache
 def code(*roots: str) -> str:
+    """The same as `code_now`, for all of a process as it was first.
+
+    Raises:
+        TestbedError: A file cannot be read.
+    """
+    return code_now(*roots)
+
+
+def code_now(*roots: str) -> str:
     """A hash of some modules of the project and of all that they import.
 
     Raises:

@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from docsis_experiments.runs import sources, workers
+from docsis_experiments.runs import loaded_code, sources, workers
 from docsis_experiments.runs.pool import Played, answered, understood, words
 from docsis_experiments.runs.unit import Unit
 from docsis_experiments.sweeps.tls import Access
@@ -169,12 +169,14 @@ class _Crew:
         return {address: int(entry["nthreads"]) for address, entry in workers.items()}
 
     def _ask(self, new: Iterable[str]) -> None:
-        """Asks workers for their parts, without waiting: one that hangs never answers."""
+        """Asks workers for their parts, without waiting: one that hangs never answers.
+
+        A worker loads all code before it answers, so that what it plays later is what it names.
+        """
         for address in new:
             if address not in self._asking:
                 self._asking[address] = self._client.submit(
-                    sources.parts,
-                    "virtual",
+                    loaded_code.parts,
                     workers=[address],
                     allow_other_workers=False,
                     pure=False,
@@ -209,6 +211,8 @@ def refusal(answer: Any) -> str:
     Args:
         answer: What it says of its code, pipeline and world; or the error instead.
     """
+    if isinstance(answer, TestbedError) and str(answer) == sources.CHANGED:
+        return f"its code, pipeline or world was changed after it had begun; {_START}"
     if not isinstance(answer, Mapping):
         return f"it has not this version of docsis-p4 ({_short(answer)}); {_START}"
     ours = sources.parts("virtual")
