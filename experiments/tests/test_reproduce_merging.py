@@ -163,7 +163,7 @@ def test_no_outcome_is_ever_lost(rows: dict[str, Row]) -> None:
         [row] = made["rows"]
         row["history"] = [
             {"state": "reproduced", "standing": "verdict", "level": "full", "stage": stage,
-             "hash": row["hash"], "date": day, "commit": "0" * 10, "why": ""},
+             "hash": row["hash"], "date": f"{day}T12:00:00+00:00", "commit": "0" * 10, "why": ""},
         ]  # fmt: skip
         return made
 
@@ -171,7 +171,7 @@ def test_no_outcome_is_ever_lost(rows: dict[str, Row]) -> None:
     for later in (of("mininet", "2026-11-25"), of("virtual", "2026-11-23")):
         page = together(page, later)
     again = together(page, of("virtual", "2026-11-23"))
-    assert [(one["stage"], one["date"]) for one in again["rows"][0]["history"]] == [
+    assert [(one["stage"], one["date"][:10]) for one in again["rows"][0]["history"]] == [
         ("virtual", "2026-11-23"), ("virtual", "2026-11-24"), ("mininet", "2026-11-25"),
     ]  # fmt: skip
     # And the page has them all, also where the outcome is the same.

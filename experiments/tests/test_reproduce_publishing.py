@@ -3,19 +3,22 @@
 
 from __future__ import annotations
 
+import copy
 import json
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 from toy_rows.made import catalogue, toys
 from toy_rows.pages import content, entry
 
-from docsis_experiments.reproduction import job, outcomes
+from docsis_experiments.reproduction import earlier, job, outcomes
 from docsis_experiments.reproduction.costs import calibration
 from docsis_experiments.reproduction.job import Bench
 from docsis_experiments.reproduction.making import Done, Player, Processes
+from docsis_experiments.reproduction.page import html
 from docsis_experiments.reproduction.request import Request
 from docsis_experiments.reproduction.row import Level, Row, Work
 from docsis_experiments.reproduction.shelf import Shelf
@@ -142,3 +145,67 @@ def test_the_page_is_written_though_outcomes_are_not_kept(
     [folder] = (tmp_path / "results").iterdir()
     assert (folder / "report.html").is_file()
     assert (tmp_path / "site" / "index.html").is_file()
+
+
+def reading(found: dict[str, Any]) -> dict[str, Any]:
+    one: dict[str, Any] = found["rows"][0]["readings"][0]
+    return one
+
+
+Change = Callable[[dict[str, Any]], None]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda x: reading(x)["parts"][0].update(value=float("nan")), "NaN is not finite"),
+        (lambda x: reading(x)["parts"][0].update(high=float("inf")), "Infinity is not finite"),
+        (lambda x: x["rows"][0].update(done="\ud800"), "half of a surrogate pair"),
+        (lambda x: x["made"].update(date="yesterday"), r'made\.date: "yesterday" is no date and t'),
+        (lambda x: x["rows"][0]["made"].update(date=""), r"rows\.0\.made\.date: "),
+        (
+            lambda x: reading(x)["made"].update(date="2026-11-27T10:00:00"),
+            r'rows\.0\.readings\.0\.made\.date: "2026-11-27T10:00:00" is no .* with a time zone',
+        ),
+        (lambda x: x["figures"][0]["made"].update(date="2026"), r"figures\.0\.made\.date: "),
+        (lambda x: x["rows"][0]["history"][0].update(date="x"), r"rows\.0\.history\.0\.date: "),
+        (lambda x: x["since"]["made"].update(date="x"), r"since\.made\.date: "),
+        # The shape of these is right, and no page can be made of them.
+        (
+            lambda x: x["figures"][0]["panels"][0]["lines"][0].update(y=[1, 2, 3, 4]),
+            "no page can be made with it",
+        ),
+    ],
+)
+def test_results_that_no_page_can_have_are_left_as_they_are(
+    rows: dict[str, Row], tmp_path: Path, change: Change, words: str
+) -> None:
+    before = content([entry(rows, "000-A1")])
+    before["since"] = earlier.since(copy.deepcopy(before), before["rows"], "before.json")
+    before["rows"][0]["history"] = [
+        {"state": "undecided", "standing": "verdict", "level": "full", "stage": "virtual",
+         "hash": "0", "date": "2026-11-22T12:00:00+00:00", "commit": "0", "why": ""}
+    ]  # fmt: skip
+    file, page = tmp_path / "results.json", tmp_path / "index.html"
+    file.write_text(json.dumps(before))
+    before = earlier.read(file)
+    change(before)
+    file.write_text(json.dumps(before))
+    page.write_text("the page")
+    found, of = file.read_bytes(), content([entry(rows, "000-A2")])
+    of["figures"] = []
+    with pytest.raises(TestbedError, match=rf"^{tmp_path}/results\.json: .*{words}"):
+        publish(of, tmp_path)
+    assert (file.read_bytes(), page.read_text()) == (found, "the page")
+
+
+def test_neither_file_is_written_where_the_page_cannot_be_made(
+    rows: dict[str, Row], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(content: object) -> str:
+        raise KeyError("no such value")
+
+    monkeypatch.setattr(html, "text", broken)
+    with pytest.raises(KeyError, match="no such value"):
+        publish(content([entry(rows, "000-A1")]), tmp_path)
+    assert list(tmp_path.iterdir()) == []

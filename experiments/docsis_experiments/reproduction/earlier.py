@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,9 +42,10 @@ def read(path: Path) -> Data:
     try:
         if len(content) > MOST_BYTES:
             raise ValueError(f"it has more than {MOST_BYTES} bytes")
-        loaded = json.loads(content)
+        loaded = documents.untrusted(content)
         if not isinstance(loaded, dict):
             raise ValueError("it is no mapping")
+        _check_texts(loaded)
         found: Data = loaded
         is_ours = found.get("experiment") == EXPERIMENT
         if is_ours and found.get("version") == _BEFORE_READINGS_OF_THEIR_OWN:
@@ -62,7 +64,7 @@ def read(path: Path) -> Data:
 
 
 def validate(content: Mapping[str, Any], name: str) -> None:
-    """Refuses what is not in the documented shape.
+    """Refuses what is not in the documented shape, and dates that cannot be compared.
 
     Raises:
         TestbedError: Naming the place.
@@ -72,6 +74,49 @@ def validate(content: Mapping[str, Any], name: str) -> None:
     except jsonschema.ValidationError as error:
         place = ".".join(str(part) for part in error.absolute_path) or "the top"
         raise TestbedError(f"{name}: {place}: {error.message[:300]}") from None
+    for place, date in _dates(content):
+        if not _has_zone(date):
+            raise TestbedError(
+                f'{name}: {place}: "{date[:40]}" is no date and time of ISO 8601 with a time zone'
+            )
+
+
+def _check_texts(content: Data) -> None:
+    """Refuses texts that no page could have.
+
+    Raises:
+        ValueError: One has half of a surrogate pair, which JSON can name and UTF-8 cannot.
+    """
+    try:
+        json.dumps(content, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ValueError("a text has half of a surrogate pair, which is no character") from None
+
+
+def _dates(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """All dates with a time in a document of the right shape, each with its place."""
+    made = [("made", content["made"])]
+    if content["since"] is not None:
+        made.append(("since.made", content["since"]["made"]))
+    made += [(f"figures.{n}.made", one["made"]) for n, one in enumerate(content["figures"])]
+    for number, row in enumerate(content["rows"]):
+        place = f"rows.{number}"
+        made.append((f"{place}.made", row["made"]))
+        made += [
+            (f"{place}.readings.{n}.made", one["made"]) for n, one in enumerate(row["readings"])
+        ]
+        for n, outcome in enumerate(row["history"]):
+            yield f"{place}.history.{n}.date", outcome["date"]
+    for place, one in made:
+        if one is not None:
+            yield f"{place}.date", one["date"]
+
+
+def _has_zone(date: str) -> bool:
+    try:
+        return datetime.fromisoformat(date).utcoffset() is not None
+    except ValueError:
+        return False
 
 
 def _upgraded(content: Data) -> Data:

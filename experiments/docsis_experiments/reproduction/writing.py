@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -68,7 +68,7 @@ def write(
         for words in told:
             console.print(words, style="yellow", soft_wrap=True, highlight=False)
         earlier.validate(content, RESULTS_FILE)
-        _write(content, folder, PAGE_FILE)
+        _write(_texts(content, PAGE_FILE), folder)
         (folder / "plots").rmdir()  # the page has them all
         folder = run_folder.finish(folder)
     console.print(tables.outcomes(content["rows"]))
@@ -94,6 +94,7 @@ def contents(
     ]
     made = sitting.made.as_data()
     found, told = _drawn(sitting, done, shelf, figures)
+    drawings = _as_data(found, told)
     content = {
         "experiment": document.EXPERIMENT,
         "version": document.VERSION,
@@ -112,13 +113,13 @@ def contents(
         "rows": rows,
         "figures": [
             {
-                **as_data(one.figure),
+                **data,
                 "drawn_of": list(one.of),
                 "lacks": list(one.lacks),
                 "level": request.chosen_level.value,
                 "made": made,
             }
-            for one in found
+            for one, data in drawings
         ],
         "since": None,
     }
@@ -131,6 +132,20 @@ def _history(shelf: Shelf) -> tuple[History, list[str]]:
         return outcomes.of(shelf), []
     except TestbedError as error:
         return History((), ()), [f"The page has no earlier outcomes: {error}"]
+
+
+def _as_data(found: Iterable[Drawn], told: list[str]) -> list[tuple[Drawn, dict[str, Any]]]:
+    """Figures with their data; one that JSON cannot have is told, and hinders no page."""
+    drawings = []
+    for one in found:
+        try:
+            data = as_data(one.figure)
+            json.dumps(data, allow_nan=False)
+        except ValueError as error:
+            told.append(f"Figure {one.figure.id} cannot be drawn: {error}.")
+        else:
+            drawings.append((one, data))
+    return drawings
 
 
 def _drawn(
@@ -163,11 +178,18 @@ def publish(content: dict[str, Any], folder: Path) -> Path:
     """
     with alone_in(folder):
         before = _published(folder)
-        if before is not None:
+        if before is None:
+            texts = _texts(content, PUBLISHED_PAGE)
+        else:
             name = str(folder / RESULTS_FILE)
             content = merging.together(before, content, name, registered_rules())
             earlier.validate(content, RESULTS_FILE)
-        _write(content, folder, PUBLISHED_PAGE)
+            try:
+                texts = _texts(content, PUBLISHED_PAGE)
+            except Exception as error:  # the shape of what is there is right, and the rest is not
+                words = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+                raise TestbedError(f"{name}: no page can be made with it ({words})") from error
+        _write(texts, folder)
     return folder / PUBLISHED_PAGE
 
 
@@ -212,7 +234,18 @@ def _published(folder: Path) -> dict[str, Any] | None:
     return None
 
 
-def _write(content: Mapping[str, Any], folder: Path, page: str) -> None:
-    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-    files.write_atomically(folder / RESULTS_FILE, text.encode())
-    html.write(content, folder / page)
+def _texts(content: Mapping[str, Any], page: str) -> dict[str, bytes]:
+    """The contents of results.json and of its page, by the files' names.
+
+    Raises:
+        ValueError: A number is not finite, or a text has no UTF-8.
+    """
+    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    # The page's policy has hashes of bytes, so its lines end as they are written here.
+    return {RESULTS_FILE: text.encode(), page: html.text(content).encode()}
+
+
+def _write(texts: Mapping[str, bytes], folder: Path) -> None:
+    """Writes files whose contents are all there already, so that none is without the other."""
+    for name, text in texts.items():
+        files.write_atomically(folder / name, text)

@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from docsis_experiments.reports import embedding
 from docsis_experiments.reproduction.page.values import values
-from docsis_experiments.runs.files import write_atomically
 
 
 def text(content: Mapping[str, Any]) -> str:
@@ -43,13 +41,3 @@ def text(content: Mapping[str, Any]) -> str:
         policy=embedding.policy(()),
         **values(content),
     )
-
-
-def write(content: Mapping[str, Any], path: Path) -> None:
-    """Writes the page at once or not at all.
-
-    Raises:
-        TestbedError: It cannot be written.
-    """
-    # A policy has hashes of bytes.
-    write_atomically(path, text(content).encode())
