@@ -235,6 +235,15 @@ def test_what_another_version_computed_is_not_kept(monkeypatch: pytest.MonkeyPat
         small_works.understood(work, answer)
 
 
+def test_another_python_computes_another_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """But the switch draws the same."""
+    works = [Computation("a", doubled, 1), Draws("a", ("drops", "--seed", "1"), 1)]
+    computation, draws = map(small_works.key, works)
+    monkeypatch.setattr(sources, "python", lambda: "3.99")
+    assert small_works.key(works[0]) != computation
+    assert small_works.key(works[1]) == draws
+
+
 def test_a_worker_loads_all_code_of_a_computation_before_its_first() -> None:
     """Code that is changed between two works of a worker is not that of the second, either."""
     loaded_code.of.cache_clear()

@@ -51,7 +51,14 @@ def test_a_run_in_mininet_depends_on_kernel_and_programs_and_one_in_virtual_time
             "irtt": "1.0",
         }.items()
     )
-    assert sources.parts_now("virtual").keys() == {"code", "pipeline", "world", "libc", "numpy"}
+    assert sources.parts_now("virtual").keys() == {
+        "code",
+        "pipeline",
+        "world",
+        "libc",
+        "python",
+        "numpy",
+    }
 
 
 def test_a_program_is_asked_once_in_its_own_words(installed: Path) -> None:

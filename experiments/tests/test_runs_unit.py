@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from scenario_files import loaded
@@ -84,6 +85,21 @@ def test_seed_run_and_code_change_the_key(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(sources, "parts", lambda stage: {"code": "other"})
     keys.add(key(unit(tmp_path)))
     assert len(keys) == 4
+
+
+@pytest.mark.parametrize("stage", ["virtual", "mininet"])
+def test_another_python_changes_the_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: sources.StageName
+) -> None:
+    """But not another patch level of the same one."""
+    one = unit(tmp_path)
+    monkeypatch.setattr(sources, "parts", sources.parts_now)
+    keys = []
+    for version in ((3, 11, 7), (3, 11, 9), (3, 12, 1)):
+        info = SimpleNamespace(major=version[0], minor=version[1], micro=version[2])
+        monkeypatch.setattr(sources, "sys", SimpleNamespace(version_info=info))
+        keys.append(key(one, stage))
+    assert keys[0] == keys[1] != keys[2]
 
 
 def test_what_is_built_again_while_runs_go_on_is_told(

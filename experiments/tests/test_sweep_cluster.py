@@ -234,7 +234,7 @@ def test_a_cluster_without_workers(dask: Cluster, some: list[Unit]) -> None:
     [
         ({**sources.parts("virtual")}, ""),
         ({**sources.parts("virtual"), "code": "", "world": ""}, "its code and world are not"),
-        ({}, "its code and pipeline and world and libc and numpy are not the same as here"),
+        ({}, "its code and pipeline and world and libc and python and numpy are not the same as"),
         (ModuleNotFoundError("No module named 'x'"), "it has not this version of docsis-p4 (No mo"),
         (TestbedError(sources.CHANGED), "its code, pipeline or world was changed after it had"),
         ("text", "it has not this version of docsis-p4"),
@@ -243,6 +243,18 @@ def test_a_cluster_without_workers(dask: Cluster, some: list[Unit]) -> None:
 def test_what_a_worker_says_of_itself(answer: object, words: str) -> None:
     assert cluster.refusal(answer).startswith(words)
     assert bool(cluster.refusal(answer)) is bool(words)
+
+
+def test_a_worker_with_another_python_is_told_which_has_which(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ours = {**sources.parts("virtual"), "python": "3.11"}
+    monkeypatch.setattr(sources, "parts", lambda stage: ours)
+    # Its distributions may be others, too; Python explains those.
+    assert cluster.refusal({**ours, "python": "3.12", "numpy": "other"}) == (
+        "it has Python 3.12 and this program has Python 3.11, and their results differ in last "
+        "digits; start it with Python 3.11"
+    )
 
 
 class Pending:

@@ -75,6 +75,7 @@ def _answers(asked: Mapping[str, Any]) -> Mapping[str, str]:
         "code": sources.code(asked["computation"].partition(":")[0]),
         "pipeline": sources.pipeline(),
         "world": sources.parts("virtual")["world"],
+        "python": sources.python(),
         "numpy": package("numpy"),
         "scipy": package("scipy"),
     }

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import platform
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, Literal
@@ -142,6 +143,7 @@ def parts_now(stage: StageName) -> Mapping[str, str]:
         **own,
         # The world computes with the C library's powers and logarithms.
         "libc": " ".join(platform.libc_ver()),
+        "python": python(),
         "numpy": package("numpy"),
     }
 
@@ -207,6 +209,14 @@ def switch_now() -> str:
     except TestbedError:
         built = []
     return _FILES.of((path.name, path) for path in built)
+
+
+def python() -> str:
+    """The version of Python without its patch level, such as "3.11".
+
+    From 3.12 on `sum` of floats rounds in another way, which changes last digits of results.
+    """
+    return f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def world() -> str:

@@ -216,6 +216,12 @@ def refusal(answer: Any) -> str:
     if not isinstance(answer, Mapping):
         return f"it has not this version of docsis-p4 ({_short(answer)}); {_START}"
     ours = sources.parts("virtual")
+    theirs = answer.get("python", ours["python"])
+    if theirs != ours["python"]:
+        return (
+            f"it has Python {_short(theirs)} and this program has Python {ours['python']}, and "
+            f"their results differ in last digits; start it with Python {ours['python']}"
+        )
     other = [name for name in ours if answer.get(name) != ours[name]]
     if not other:
         return ""
