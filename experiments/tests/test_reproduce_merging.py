@@ -181,6 +181,24 @@ def test_no_outcome_is_ever_lost(rows: dict[str, Row]) -> None:
     assert "full, Mininet" in text
 
 
+def test_outcomes_stand_in_the_order_of_their_times(rows: dict[str, Row]) -> None:
+    """Summer time ends at 3 o'clock, which is 2 o'clock for the second time."""
+    dates = (
+        "2026-10-25T00:05:00+00:00", "2026-10-25T02:30:00+02:00", "2026-10-25T02:10:00+01:00",
+    )  # fmt: skip
+    pages = []
+    for when in (dates[2], dates[0], dates[1]):
+        page = content([entry(rows, "000-A1", Level.FULL, GOOD)])
+        page["rows"][0]["history"] = [
+            {"state": "reproduced", "standing": "verdict", "level": "full", "stage": "virtual",
+             "hash": "0", "date": when, "commit": "0" * 10, "why": ""},
+        ]  # fmt: skip
+        pages.append(page)
+    first, second, third = pages
+    found = together(together(first, second), third)["rows"][0]["history"]
+    assert [one["date"] for one in found] == list(dates)
+
+
 def test_mininet_stands_beside(rows: dict[str, Row]) -> None:
     virtual = content([entry(rows, "000-A1")])
     real = sitting([entry(rows, "000-A1", Level.FULL, BAD, stage="mininet")], Level.FULL, "mininet")

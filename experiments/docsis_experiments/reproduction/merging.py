@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from docsis_experiments.reproduction.catalogue.rule import Rule
@@ -116,9 +117,12 @@ def _as_registered(row: Data, registered: Mapping[str, Rule]) -> Data:
 
 
 def _both(before: Sequence[Data], after: Sequence[Data]) -> list[Data]:
-    """All outcomes of two histories, oldest first; either may have been kept elsewhere."""
+    """All outcomes of two histories, oldest first; either may have been kept elsewhere.
+
+    Where a clock is put back, or in another time zone, an earlier date may be the later text.
+    """
     found = {json.dumps(one, sort_keys=True): one for one in (*before, *after)}
-    return sorted(found.values(), key=lambda one: str(one["date"]))
+    return sorted(found.values(), key=lambda one: datetime.fromisoformat(one["date"]))
 
 
 def _figures(before: Iterable[Data], after: Iterable[Data], new: set[str]) -> list[Data]:
