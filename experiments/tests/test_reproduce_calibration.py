@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from docsis_experiments.reproduction.costs import calibration
 from docsis_experiments.reproduction.costs.ledger import Cost
 from docsis_experiments.reproduction.costs.model import Model
+from docsis_experiments.reproduction.row import Run, Work
 from docsis_experiments.runs import workers
 from docsis_testbed.errors import TestbedError
 
@@ -123,3 +125,23 @@ def test_a_run_that_fails_is_told(
 def failing(jobs: list[workers.Job[object]], processes: int) -> Iterator[workers.Ended[object]]:
     for job in jobs:
         yield workers.Ended(job.what, job.words, None, "it broke")
+
+
+def test_other_runs_are_measured_anew(
+    folder: Path, switch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(switch, WITHOUT)
+    run = replace(calibration._RUNS[0], measured="1500 ms")
+    monkeypatch.setattr(calibration, "_RUNS", (run,))
+    asked: list[Work] = []
+
+    def nothing(works: list[Work], jobs: int) -> Iterator[tuple[Work, workers.Ended[object]]]:
+        del jobs
+        asked.extend(works)
+        yield from ()
+
+    monkeypatch.setattr(calibration, "_ended", nothing)
+    assert calibration.costs(folder, 1) == []
+    assert [work.label for work in asked if isinstance(work, Run)] == [
+        f"calibration-{run.name}-{run.run}-1500 ms"
+    ]

@@ -16,7 +16,8 @@ from docsis_experiments.reproduction.costs.ledger import FILE, Cost, Ledger
 from docsis_experiments.reproduction.costs.model import Model
 from docsis_experiments.reproduction.making import Account
 from docsis_experiments.reproduction.planned import Plan
-from docsis_experiments.reproduction.row import Asked, Draws, Level, Run
+from docsis_experiments.reproduction.row import Asked, Draws, Level, Row, Run
+from docsis_experiments.reproduction.rows import rows as shipped_rows
 from docsis_experiments.reproduction.tables import accuracy
 
 
@@ -142,3 +143,35 @@ def test_accuracy_is_told() -> None:
     assert accuracy(account).endswith("of a processor; the estimate was 2 min, 20% more.")
     said = [core_time(seconds) for seconds in (1.25, 40.0, 600.0, 7200.0)]
     assert said == ["1.2 s", "40 s", "10 min", "2.0 h"]
+
+
+def _runs_of(row: Row) -> dict[str, Run]:
+    works = row.works(Asked(Level.STUDY, 1, (1,)))
+    return {work.label: work for work in works if isinstance(work, Run)}
+
+
+def test_windows_bound_the_frames_of_transfers() -> None:
+    runs = _runs_of(shipped_rows()["001-T1"])
+    read = Reader()
+    rates = {}
+    for label, run in runs.items():
+        scenario, topology = run.unit.loaded.scenario, run.unit.loaded.topology
+        window = scenario.tcp.receive_window
+        assert window is not None
+        round_trip = min(server.round_trip_time for server in topology.servers)
+        values = read.of(run).values
+        rates[label] = values["frames"] / values["virtual_seconds"]
+        flows = sum(getattr(group, "count", 1) for group in scenario.traffic)
+        most = flows * window * 8e9 / round_trip / (1518 * 8)
+        assert rates[label] <= most * 1.001, label
+    # 8 KB in 200 ms are 27 frames a second; a link of 1 Gbit/s would carry 82,000.
+    assert min(rates.values()) < 100
+
+
+def test_each_modem_has_a_cost() -> None:
+    runs = _runs_of(shipped_rows()["004-F8"])
+    found = {label: Reader().of(run).values for label, run in runs.items()}
+    modems = {
+        round(values["modem_seconds"] / values["virtual_seconds"]) for values in found.values()
+    }
+    assert modems >= {100, 300, 500}

@@ -13,7 +13,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -52,9 +52,10 @@ _RUNS: Final = (
     _Short("high-rate", "docsis-pie", "1 s", "6 s"),
     _Short("granted-call", "docsis-pie", "1 s", "30 s"),
     _Short("request-grant", "docsis-pie", "1 s", "6 s"),
+    _Short("contention", "docsis-pie", "1 s", "20 s"),
 )
-"""At low and high rates, with and without a MAC, short and long: so that what a run costs to start,
-a virtual second and a frame can be told apart."""
+"""At low and high rates, with and without a MAC, short and long, with one modem and with many: so
+that what a run costs to start, a virtual second, a modem and a frame can be told apart."""
 
 _DRAWS: Final = (
     ("drops", "--queue-manager", "docsis-pie", "--frames", "200000", "--drop-prob", "0.01"),
@@ -100,6 +101,7 @@ def _write(path: Path, costs: list[Cost]) -> None:
     content = {
         "machine": machine(),
         "world": sources.parts("virtual")["world"],
+        "runs": _asked(),
         "costs": [
             {
                 "condition": cost.features.condition,
@@ -114,11 +116,11 @@ def _write(path: Path, costs: list[Cost]) -> None:
 
 
 def _read(path: Path) -> list[Cost] | None:
-    """None where there is none of this machine and this world, or it is damaged."""
+    """None where there is none of this machine, this world and these runs, or it is damaged."""
     try:
         with path.open("rb") as file:
             content: dict[str, Any] = json.loads(file.read(_MOST_BYTES))
-        if content["world"] != sources.parts("virtual")["world"]:
+        if content["world"] != sources.parts("virtual")["world"] or content["runs"] != _asked():
             return None
         return [
             Cost(
@@ -133,6 +135,10 @@ def _read(path: Path) -> list[Cost] | None:
         ]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
+
+
+def _asked() -> list[list[str]]:
+    return [list(astuple(short)) for short in _RUNS]
 
 
 def _ended(works: list[Work], jobs: int) -> Iterator[tuple[Work, workers.Ended[Any]]]:

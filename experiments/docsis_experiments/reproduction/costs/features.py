@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -25,9 +26,9 @@ _CALL_FRAMES: Final = 50
 
 _TIMES: Final = ("idle", "ramp_up", "measured")
 
-RUN_FEATURES: Final = ("start", "virtual_seconds", "mac_seconds", "frames")
-"""Features of a run: that there is one, its virtual time, the same where modems have a MAC, and
-about how many frames its traffic has."""
+RUN_FEATURES: Final = ("start", "virtual_seconds", "modem_seconds", "mac_seconds", "frames")
+"""Features of a run: that there is one, its virtual time, that of each modem together, its virtual
+time again where modems have a MAC, and about how many frames its traffic has."""
 
 OTHER_FEATURES: Final = ("decisions", "sessions", "computations")
 """Features of draws, frames through the pipeline and sessions hashed, and of computations, their
@@ -96,6 +97,7 @@ def _of_run(run: Run) -> Features:
     values = {
         "start": 1.0,
         "virtual_seconds": seconds,
+        "modem_seconds": seconds * len(loaded.topology.modems),
         "mac_seconds": seconds if topology.get("upstream_channels") else 0.0,
         "frames": seconds * _frames_a_second(loaded.scenario, loaded.topology, scenario["traffic"]),
     }
@@ -111,13 +113,14 @@ def _seconds(scenario: Scenario) -> float:
 def _frames_a_second(
     scenario: Scenario, topology: Topology, traffic: list[Mapping[str, Any]]
 ) -> float:
-    """About how many: what has no rate of its own fills what the service flow carries."""
+    """About how many: what has no rate of its own fills what the service flow carries, as far as
+    receivers' windows let it."""
     [run] = scenario.all_runs
     carried = float(sustained_rate(topology, run.direction or scenario.direction))
     if scenario.channel is not None:
         rates = scenario.channel.rates
         carried = sum(min(rate, carried) for rate in rates) / len(rates)
-    steady = elastic = 0.0
+    steady = windows = 0.0
     for group, model in zip(traffic, scenario.traffic, strict=True):
         count = float(group.get("count", 1))
         kind = group["kind"]
@@ -131,8 +134,16 @@ def _frames_a_second(
             messages = 1e9 / getattr(model, "interval", 1e9)
             steady += count * getattr(model, "size", 0) / 1460.0 * messages
         else:
-            elastic = 1.0
-    return steady + elastic * carried / _FRAME_BITS
+            windows += count * _window_rate(scenario, topology)
+    return steady + min(carried, windows) / _FRAME_BITS
+
+
+def _window_rate(scenario: Scenario, topology: Topology) -> float:
+    """bit/s of a flow that has its receiver's window on its way all the time; at the most."""
+    round_trips = [server.round_trip_time for server in topology.servers if server.round_trip_time]
+    if scenario.tcp.receive_window is None or not round_trips:
+        return math.inf
+    return scenario.tcp.receive_window * 8e9 / min(round_trips)
 
 
 def _of_small(work: Draws | Computation) -> Features:
