@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +23,9 @@ if TYPE_CHECKING:
 PlayedAtATimeOption = Annotated[
     int | None,
     typer.Option(
-        "--jobs", help="Play in this many processes. The default is one for each processor."
+        "--jobs",
+        help="Play in this many processes. The default is one for each processor that this command "
+        "may use.",
     ),
 ]
 SchedulerOption = Annotated[
@@ -79,14 +80,16 @@ class Where:
             )
 
     def processes(self) -> int:
-        """Returns how many processes to play in.
+        """Returns how many processes to play in: one for each processor unless `--jobs` says.
 
         Raises:
             TestbedError: The number is out of range.
         """
         from docsis_experiments.runs import workers
 
-        return workers.check_jobs(os.cpu_count() or 1 if self.jobs is None else self.jobs)
+        if self.jobs is None:
+            return min(workers.processors(), workers.MOST_JOBS)
+        return workers.check_jobs(self.jobs)
 
     def access(self) -> Access | None:
         """Returns the access to the cluster, or None where no cluster is named.

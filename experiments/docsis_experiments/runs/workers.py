@@ -82,6 +82,11 @@ class Ended(Generic[T]):
     processor_seconds: float | None = None
 
 
+def processors() -> int:
+    """The number of processors that this process may use, which may be fewer than there are."""
+    return len(os.sched_getaffinity(0))
+
+
 def check_jobs(jobs: int) -> int:
     """The number of processes, if it is one.
 
@@ -107,7 +112,7 @@ def do_all(jobs: Iterable[Job[T]], processes: int) -> Generator[Ended[T], None, 
         TestbedError: The number of processes is out of range, or none can be started.
     """
     check_jobs(processes)
-    seconds = MOST_SECONDS * max(1.0, processes / len(os.sched_getaffinity(0)))
+    seconds = MOST_SECONDS * max(1.0, processes / processors())
     # One after the other: what another process gets of a job is not there for all at once.
     coming = (_Task(job) for job in jobs)
     with TemporaryDirectory(prefix="docsis-p4-pool-") as scratch:
