@@ -172,6 +172,11 @@ def _check(stage: StageName, where: Where, *, estimate: bool, kept: bool) -> Non
 
 
 def _player(stage: StageName, where: Where, processes: int) -> Player:
+    """Makes the player.
+
+    Raises:
+        TestbedError: There is no scheduler to be had.
+    """
     if stage is StageName.MININET:
         from docsis_experiments.reproduction.mininet_runs import InMininet
         from docsis_experiments.stages.mininet.stage import MininetStage
@@ -183,4 +188,6 @@ def _player(stage: StageName, where: Where, processes: int) -> Player:
     access = where.access()
     if access is None:
         return here
+    # The cluster is asked last, after draws and computations have been made here for hours.
+    access.check()
     return Cluster(on_cluster(access, _CONSOLE), here)

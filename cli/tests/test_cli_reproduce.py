@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
 from command_line import docsis_p4
+from tls_files import make
 
 from docsis_cli import reproduce
+from docsis_experiments.reproduction import job
 from docsis_experiments.reproduction.row import Level
 
 
@@ -52,3 +55,19 @@ def test_an_earlier_result_that_is_damaged(tmp_path: Path) -> None:
     assert result.returncode == 1
     assert f"{path}: is damaged" in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_a_scheduler_that_is_not_there_is_told_before_anything_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Row 001-F8 has draws, which are made here."""
+    made: list[object] = []
+    monkeypatch.setattr(job, "run", lambda *asked, **named: made.append(asked))
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        address = f"tls://127.0.0.1:{closed.getsockname()[1]}"
+    options = make(tmp_path / "ours").options
+    result = docsis_p4("reproduce", "001-F8", "--scheduler", address, *options)
+    assert result.returncode == 1
+    assert f"--scheduler {address}: nobody answers there within 10 s" in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert made == []
