@@ -7,8 +7,9 @@ import functools
 import itertools
 import shutil
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -165,6 +166,29 @@ def test_a_damaged_one_is_told_and_made_again(
     assert first.with_name(first.name + ASIDE).read_bytes() == content
 
 
+def test_another_sitting_may_make_a_damaged_one_again_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf = Shelf(Store(tmp_path))
+    work = Computation("a", doubled, 1)
+    key = key_of(work)
+    shelf.keep(work, key, {"value": 2.0})
+    path = shelf.store.path(key).with_suffix(".json")
+    good = path.read_bytes()
+    path.write_bytes(b"damaged")
+    read = Shelf._read
+
+    def slow(self: Shelf, key: str) -> Mapping[str, Any] | None:
+        try:
+            return read(self, key)
+        finally:
+            path.write_bytes(good)
+
+    monkeypatch.setattr(Shelf, "_read", slow)
+    assert shelf.look(work, key) == (True, "")
+    assert [one.name for one in path.parent.iterdir()] == [path.name]
+
+
 def test_a_small_one_of_another_version_is_not_mixed(
     rows: dict[str, Row], shelf: Shelf, console: Console
 ) -> None:
@@ -237,7 +261,10 @@ def test_what_another_version_computed_is_not_kept(monkeypatch: pytest.MonkeyPat
 
 def test_another_python_computes_another_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """But the switch draws the same."""
-    works = [Computation("a", doubled, 1), Draws("a", ("drops", "--seed", "1"), 1)]
+    works: list[Computation | Draws] = [
+        Computation("a", doubled, 1),
+        Draws("a", ("drops", "--seed", "1"), 1),
+    ]
     computation, draws = map(small_works.key, works)
     monkeypatch.setattr(sources, "python", lambda: "3.99")
     assert small_works.key(works[0]) != computation

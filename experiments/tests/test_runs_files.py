@@ -250,6 +250,42 @@ def test_a_damaged_one_is_put_aside_and_told(made: Outcome, tmp_path: Path) -> N
     assert kept.there([made.key])[1] == []
 
 
+def test_two_sittings_may_meet_the_same_damaged_file(made: Outcome, tmp_path: Path) -> None:
+    """The other one puts it aside between this one's look at it and its own putting aside."""
+
+    class Slow(store.Store):
+        def get(self, key: str) -> Outcome | None:
+            try:
+                return super().get(key)
+            finally:
+                store.Store.put_aside(self.path(key))
+
+    kept = Slow(tmp_path)
+    path = kept.path(made.key)
+    path.parent.mkdir()
+    path.write_bytes(b"damaged")
+    assert kept.there([made.key]) == ({}, [])
+    assert [one.name for one in path.parent.iterdir()] == [f"{made.key}.parquet.damaged"]
+    store.Store.put_aside(path)
+
+
+def test_one_that_was_made_again_meanwhile_is_not_put_aside(made: Outcome, tmp_path: Path) -> None:
+    class Slow(store.Store):
+        def get(self, key: str) -> Outcome | None:
+            try:
+                return super().get(key)
+            finally:
+                store.Store(tmp_path).keep(made)
+
+    kept = Slow(tmp_path)
+    path = kept.path(made.key)
+    path.parent.mkdir()
+    path.write_bytes(b"damaged")
+    there, told = kept.there([made.key])
+    assert (list(there), told) == ([made.key], [])
+    assert [one.name for one in path.parent.iterdir()] == [path.name]
+
+
 def test_one_under_another_name_is_not_used(made: Outcome, tmp_path: Path) -> None:
     kept = store.Store(tmp_path)
     kept.keep(made)

@@ -56,14 +56,14 @@ class Shelf:
         Raises:
             TestbedError: It can neither be read nor put aside.
         """
-        try:
-            if isinstance(work, Run):
-                return self.store.get(key) is not None, ""
-            return self._read(key) is not None, ""
-        except files.Damaged as error:
-            path = self.store.path(key) if isinstance(work, Run) else self._path(key)
-            self.store.put_aside(path)
-            return False, f"{error}; it is put aside, and made again"
+        found: object
+        if isinstance(work, Run):
+            path = self.store.path(key)
+            found, why = self.store.read_or_put_aside(path, lambda: self.store.get(key))
+        else:
+            path = self._path(key)
+            found, why = self.store.read_or_put_aside(path, lambda: self._read(key))
+        return found is not None, f"{why}; it is put aside, and made again" if why else ""
 
     def there(self, key: str) -> bool:
         """Whether something is kept under a key; whether it can be used, `look` has seen."""

@@ -127,6 +127,10 @@ class Damaged(TestbedError):
     """A file of outcomes is not as it should be, so nothing of it is used."""
 
 
+class Missing(TestbedError):
+    """There is no such file of outcomes, or not any more."""
+
+
 def encode(outcomes: Sequence[Outcome]) -> bytes:
     """Outcomes as the content of a file, in their order."""
     return encode_rows([row(outcome) for outcome in outcomes])
@@ -201,11 +205,14 @@ def read(path: Path) -> list[Outcome]:
 
     Raises:
         Damaged: It is not as it should be, or of another version.
+        Missing: There is none.
         TestbedError: It cannot be read.
     """
     try:
         with path.open("rb") as file:
             content = file.read(MOST_BYTES + 1)
+    except FileNotFoundError as error:
+        raise Missing(f"{path}: cannot be read ({error.strerror})") from None
     except OSError as error:
         raise TestbedError(f"{path}: cannot be read ({error.strerror})") from None
     return decode(content, str(path))

@@ -8,9 +8,10 @@ One that is damaged is put aside under another name, told, and made again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from docsis_experiments.runs import files
 from docsis_experiments.runs.outcome import Outcome
@@ -22,6 +23,8 @@ KEPT: Final = RESULTS / "kept"
 
 ASIDE: Final = ".damaged"
 """Ends the name of a file that is not used."""
+
+T = TypeVar("T")
 
 
 class Store:
@@ -43,9 +46,10 @@ class Store:
             TestbedError: It cannot be read.
         """
         path = self.path(key)
-        if not path.exists():
+        try:
+            found = files.read(path)
+        except files.Missing:
             return None
-        found = files.read(path)
         if len(found) != 1 or found[0].key != key:
             raise files.Damaged(f"{path}: is of another key than its name says")
         return found[0]
@@ -59,14 +63,11 @@ class Store:
         found: dict[str, Outcome] = {}
         told: list[str] = []
         for key in keys:
-            try:
-                outcome = self.get(key)
-            except files.Damaged as error:
-                self.put_aside(self.path(key))
-                told.append(f"{error}; it is put aside as *{ASIDE}, and the run is made again")
-            else:
-                if outcome is not None:
-                    found[key] = outcome
+            outcome, why = self.read_or_put_aside(self.path(key), lambda key=key: self.get(key))
+            if why:
+                told.append(f"{why}; it is put aside as *{ASIDE}, and the run is made again")
+            if outcome is not None:
+                found[key] = outcome
         return found, told
 
     def keep(self, outcome: Outcome) -> None:
@@ -89,14 +90,43 @@ class Store:
         except OSError as error:
             raise TestbedError(f"{path}: cannot be removed ({error.strerror})") from None
 
+    @classmethod
+    def read_or_put_aside(cls, path: Path, read: Callable[[], T | None]) -> tuple[T | None, str]:
+        """Reads a kept file, and puts it aside where it is damaged.
+
+        Another sitting may meet the same file, put it aside and make it again at the same time.
+        So it is read a second time before it is put aside.
+
+        Args:
+            path: Path of it.
+            read: Reads it; gives None where there is none.
+
+        Returns:
+            What it has, or None; and why it was put aside, or "".
+
+        Raises:
+            TestbedError: It can neither be read nor put aside.
+        """
+        with suppress(files.Damaged):
+            return read(), ""
+        try:
+            return read(), ""
+        except files.Damaged as error:
+            cls.put_aside(path)
+            return None, str(error)
+
     @staticmethod
     def put_aside(path: Path) -> None:
         """Is no longer to be used, and stays for whoever wants to know what became of it.
+
+        Where there is no such file any more, another sitting has done so.
 
         Raises:
             TestbedError: It cannot be renamed.
         """
         try:
             path.replace(path.with_name(path.name + ASIDE))
+        except FileNotFoundError:
+            return
         except OSError as error:
             raise TestbedError(f"{path}: cannot be put aside ({error.strerror})") from None
