@@ -3,19 +3,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 from toy_rows.made import catalogue, toys
+from toy_rows.pages import figure
 
-from docsis_experiments.reproduction import job, making
+from docsis_experiments.reproduction import earlier, job, making
 from docsis_experiments.reproduction.costs import calibration
+from docsis_experiments.reproduction.figure import Figure, Figures, Made, Published
 from docsis_experiments.reproduction.job import Bench
 from docsis_experiments.reproduction.making import MOST_ALIKE, Done, Player, Processes
 from docsis_experiments.reproduction.request import Request
-from docsis_experiments.reproduction.row import Level, Row, Work
+from docsis_experiments.reproduction.row import Asked, Exact, Level, Measured, Results, Row, Work
 from docsis_experiments.reproduction.shelf import Shelf
 from docsis_experiments.runs.store import Store
 from docsis_testbed.errors import TestbedError
@@ -116,3 +120,62 @@ def test_the_progress_counts_failures(
     assert [one for one in seen if one] == [
         "1/6", "2/6, 1 failed", "3/6, 2 failed", "4/6, 2 failed", "5/6, 2 failed", "6/6, 2 failed",
     ]  # fmt: skip
+
+
+def sit(
+    rows: dict[str, Row], folder: Path, names: Sequence[str], figures: Mapping[Figures, Any]
+) -> list[str]:
+    """The states of rows in the page of a sitting at `smoke`."""
+    bench = Bench(rows, MANY, Shelf(Store(folder / "kept")), figures, folder / "results")
+    try:
+        job.run(
+            Request(tuple(names)), player=Processes(1), jobs=1, console=Console(quiet=True),
+            bench=bench,
+        )  # fmt: skip
+    finally:
+        [written] = bench.results.iterdir()
+        found = [row["state"] for row in earlier.read(written / "results.json")["rows"]]
+    return found
+
+
+def endless(made: Mapping[str, Made]) -> list[Figure]:
+    """A figure with a number that JSON has not."""
+    [panel, *more] = figure().panels
+    band = Published("band", low=1.0, high=float("inf"))
+    panels = (replace(panel, published=(band,)), *more)
+    return [replace(figure(), panels=panels, rows=("000-B1",))]
+
+
+def test_a_row_with_a_problem_that_was_asked_for_by_name_fails_the_command(
+    rows: dict[str, Row], tmp_path: Path
+) -> None:
+    """And the page has what came of the others."""
+
+    def no_parts(asked: Asked, results: Results) -> Mapping[str, Measured]:
+        raise KeyError("no such call")
+
+    def another(asked: Asked, results: Results) -> Mapping[str, Measured]:
+        return {"another": Exact(1.0)}
+
+    computed = rows["000-B1"]
+    cases: list[tuple[dict[str, Row], list[str], Mapping[Figures, Any], str]] = [
+        (rows, ["000-B1", "001-C2"], {}, "^001-C2: its works cannot be told: there is no workloa"),
+        (
+            {**rows, "000-B1": replace(computed, parts=no_parts)}, ["000-B1"], {},
+            "^000-B1: its parts cannot be made .KeyError: 'no such call'.$",
+        ),
+        ({**rows, "000-B1": replace(computed, parts=another)}, ["000-B1"], {},
+         '^000-B1: it cannot be judged: 000-B1: reading 1 has no part "another"'),
+        (rows, ["000-B1"], {endless: ("000-B1",)}, "^Figure 000-1 cannot be drawn: .* JSON"),
+    ]  # fmt: skip
+    for number, (of, names, figures, words) in enumerate(cases):
+        with pytest.raises(TestbedError, match=words):
+            sit(of, tmp_path / str(number), names, figures)
+    assert sit(rows, tmp_path / "whole", ["000-B1"], {}) == ["run"]
+
+
+def test_a_row_of_a_paper_with_a_problem_is_told_alone(
+    rows: dict[str, Row], tmp_path: Path
+) -> None:
+    others = {name: row for name, row in rows.items() if name != "001-C1"}
+    assert sit(others, tmp_path, ["000-B1", "001"], {}) == ["run", *["not run"] * 3]

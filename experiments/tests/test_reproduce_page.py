@@ -206,7 +206,10 @@ def test_every_outcome_is_kept_once(
             rows, catalogue(), shelf, {draw: ("000-A1",), broken: ("000-A1", "000-A2")},
             tmp_path / f"results-{number}",
         )  # fmt: skip
-        folder = job.run(request, player=Processes(1), jobs=1, console=console, bench=bench)
+        # A figure that cannot be drawn hinders no page.
+        with pytest.raises(TestbedError, match="The figures of 000-A1 cannot be drawn: KeyError"):
+            job.run(request, player=Processes(1), jobs=1, console=console, bench=bench)
+        [folder] = bench.results.iterdir()
         words = console.export_text()
         assert "The figures of 000-A1 cannot be drawn: KeyError" in words
         assert "reproduced, provisional" in words

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +13,7 @@ from rich.console import Console
 
 from docsis_control.config.errors import ConfigError
 from docsis_experiments.reproduction import asking, collecting, outcomes, tables
-from docsis_experiments.reproduction.catalogue.rule import Rule
+from docsis_experiments.reproduction.catalogue.rule import FIRST, Rule
 from docsis_experiments.reproduction.circumstances import Circumstances, now
 from docsis_experiments.reproduction.costs import calibration
 from docsis_experiments.reproduction.costs.estimate import Estimate, core_time
@@ -27,7 +27,7 @@ from docsis_experiments.reproduction.request import Request
 from docsis_experiments.reproduction.row import Level, Row
 from docsis_experiments.reproduction.shelf import Shelf
 from docsis_experiments.reproduction.sitting import Sitting
-from docsis_experiments.reproduction.writing import check_place, write
+from docsis_experiments.reproduction.writing import Undrawn, check_place, write
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import RESULTS
 from docsis_testbed.progress import progress_bar
@@ -112,7 +112,8 @@ def run(
     Raises:
         TestbedError: There is no such row, an earlier result cannot be used, or what comes of rows
             could not be kept or published, all of which is told before anything is made; or works
-            failed, or outcomes were not kept (what came of the others is written).
+            failed, outcomes were not kept, or a row that was asked for by name has a problem (what
+            came of the others is written).
     """
     names = _names(request, bench)
     earlier = outcomes.earlier(request)
@@ -137,7 +138,7 @@ def run(
         told, not_kept = [str(error)], error
     for words in told:
         _tell(console, words)
-    folder = write(sitting, done, earlier, bench.shelf, bench.figures, bench.results, console)
+    written = write(sitting, done, earlier, bench.shelf, bench.figures, bench.results, console)
     if not_kept is not None:
         raise TestbedError(f"the page is written, and its outcomes are not kept: {not_kept}")
     if account.failures:
@@ -146,7 +147,31 @@ def run(
             f"{len(account.failures)} of {len(account.works)} runs and draws failed, the first: "
             f"{first}"
         )
-    return folder
+    if problems := _problems(request, plan, done, written.undrawn):
+        more = f"; there are {len(problems) - 1} more problems" if len(problems) > 1 else ""
+        raise TestbedError(f"{problems[0]}{more}")
+    return written.folder
+
+
+def _problems(
+    request: Request, plan: Plan, done: outcomes.Outcomes, undrawn: Sequence[Undrawn]
+) -> list[str]:
+    """What is wrong with rows that were asked for by name, in sentences without a full stop.
+
+    What is wrong with others, such as those of a paper, is told beside them.
+    """
+    found: list[str] = []
+    untold = {(one.row.id, one.asked.reading) for one in plan.rows if one.problem}
+    for name in (name for name in done.rows if name in request.names):
+        row = done.rows[name]
+        for number, one in sorted(row.readings.items()):
+            made = one.there == one.works and (one.works or number == FIRST)
+            if one.problem and (made or (name, number) in untold):
+                found.append(f"{name}: {one.problem}")
+        if row.why and row.readings:
+            found.append(f"{name}: {row.why}")
+    named = set(request.names)
+    return found + [one.words.rstrip(".") for one in undrawn if named & set(one.rows)]
 
 
 def _make(

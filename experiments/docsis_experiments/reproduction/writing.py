@@ -6,7 +6,8 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ from docsis_experiments.reports import folder as run_folder
 from docsis_experiments.reproduction import document, earlier, merging, outcomes, tables
 from docsis_experiments.reproduction.alone import alone_in
 from docsis_experiments.reproduction.catalogue.loader import registered_rules
-from docsis_experiments.reproduction.figure import Figures
+from docsis_experiments.reproduction.figure import Figure, Figures, place
 from docsis_experiments.reproduction.figure_data import as_data
 from docsis_experiments.reproduction.judge.kept import History
 from docsis_experiments.reproduction.judging import Drawn, drawn
@@ -33,6 +34,32 @@ PAGE_FILE: Final = "report.html"
 PUBLISHED_PAGE: Final = "index.html"
 
 
+@dataclass(frozen=True)
+class Undrawn:
+    """Figures that cannot be drawn.
+
+    Attributes:
+        rows: Ids of the rows that they are of.
+        words: Which and why, in a sentence.
+    """
+
+    rows: tuple[str, ...]
+    words: str
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was written of a sitting.
+
+    Attributes:
+        folder: The sitting's folder.
+        undrawn: What the page has no figures of.
+    """
+
+    folder: Path
+    undrawn: Sequence[Undrawn]
+
+
 def write(
     sitting: Sitting,
     done: Outcomes,
@@ -41,7 +68,7 @@ def write(
     figures: Mapping[Figures, tuple[str, ...]],
     results: Path,
     console: Console,
-) -> Path:
+) -> Written:
     """Writes what came of a sitting, and tells it.
 
     Args:
@@ -54,18 +81,18 @@ def write(
         console: Where the table goes.
 
     Returns:
-        The folder.
+        The folder, and what is missing in it.
 
     Raises:
         TestbedError: Something cannot be written.
     """
     folder = run_folder.create_named("reproduce", results)
     with run_folder.told_if_unfinished(folder, console):
-        content, told = contents(sitting, done, shelf, figures)
+        content, told, undrawn = contents(sitting, done, shelf, figures)
         if before is not None:
             name, earlier_content = before
             content["since"] = earlier.since(earlier_content, content["rows"], name)
-        for words in told:
+        for words in (*told, *(one.words for one in undrawn)):
             console.print(words, style="yellow", soft_wrap=True, highlight=False)
         earlier.validate(content, RESULTS_FILE)
         _write(_texts(content, PAGE_FILE), folder)
@@ -76,7 +103,7 @@ def write(
     if sitting.request.publish is not None:
         published = publish(content, sitting.request.publish)
         console.print(f"Published: {published}", soft_wrap=True, highlight=False)
-    return folder
+    return Written(folder, undrawn)
 
 
 def contents(
@@ -84,17 +111,16 @@ def contents(
     done: Outcomes,
     shelf: Shelf,
     figures: Mapping[Figures, tuple[str, ...]],
-) -> tuple[dict[str, Any], list[str]]:
-    """results.json, and what is missing in it, in words."""
+) -> tuple[dict[str, Any], list[str], list[Undrawn]]:
+    """results.json, why outcomes are missing in it, in words, and what could not be drawn."""
     request, account = sitting.request, sitting.account
-    history, unread = _history(shelf)
+    history, told = _history(shelf)
     rows = [
         document.row(one, request.chosen_level, request.stage, sitting.made, history.of(name))
         for name, one in done.rows.items()
     ]
     made = sitting.made.as_data()
-    found, told = _drawn(sitting, done, shelf, figures)
-    drawings = _as_data(found, told)
+    drawings, undrawn = _drawn(sitting, done, shelf, figures)
     content = {
         "experiment": document.EXPERIMENT,
         "version": document.VERSION,
@@ -123,7 +149,7 @@ def contents(
         ],
         "since": None,
     }
-    return content, [*unread, *told]
+    return content, told, undrawn
 
 
 def _history(shelf: Shelf) -> tuple[History, list[str]]:
@@ -134,32 +160,41 @@ def _history(shelf: Shelf) -> tuple[History, list[str]]:
         return History((), ()), [f"The page has no earlier outcomes: {error}"]
 
 
-def _as_data(found: Iterable[Drawn], told: list[str]) -> list[tuple[Drawn, dict[str, Any]]]:
-    """Figures with their data; one that JSON cannot have is told, and hinders no page."""
-    drawings = []
-    for one in found:
-        try:
-            data = as_data(one.figure)
-            json.dumps(data, allow_nan=False)
-        except ValueError as error:
-            told.append(f"Figure {one.figure.id} cannot be drawn: {error}.")
-        else:
-            drawings.append((one, data))
-    return drawings
-
-
 def _drawn(
     sitting: Sitting,
     done: Outcomes,
     shelf: Shelf,
     figures: Mapping[Figures, tuple[str, ...]],
-) -> tuple[list[Drawn], list[str]]:
-    """The figures of a sitting, and what hindered others."""
+) -> tuple[list[tuple[Drawn, dict[str, Any]]], list[Undrawn]]:
+    """The figures of a sitting with their data, and those that cannot be drawn."""
+    drawings: list[tuple[Drawn, dict[str, Any]]] = []
+    undrawn: list[Undrawn] = []
     # In Mininet a row has one condition of those that its figure draws.
     if sitting.request.stage == "mininet":
-        return [], []
+        return drawings, undrawn
     # Of two plans of a row the extended one comes last, and is drawn: the page judges that.
-    return drawn(figures, [*sitting.plan.rows, *done.extended], done.rows, shelf)
+    planned = [*sitting.plan.rows, *done.extended]
+    for draw, names in figures.items():
+        found, told = drawn({draw: names}, planned, done.rows, shelf)
+        undrawn += [Undrawn(names, words) for words in told]
+        for one in found:
+            try:
+                drawings.append((one, _as_data(one.figure)))
+            except ValueError as error:
+                words = f"Figure {one.figure.id} cannot be drawn: {error}."
+                undrawn.append(Undrawn(one.figure.rows, words))
+    return sorted(drawings, key=lambda each: place(each[0].figure.id)), undrawn
+
+
+def _as_data(figure: Figure) -> dict[str, Any]:
+    """A figure as results.json has it.
+
+    Raises:
+        ValueError: A line has too many points, or a number is not finite.
+    """
+    data = as_data(figure)
+    json.dumps(data, allow_nan=False)
+    return data
 
 
 def publish(content: dict[str, Any], folder: Path) -> Path:
