@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -145,3 +146,24 @@ def test_other_runs_are_measured_anew(
     assert [work.label for work in asked if isinstance(work, Run)] == [
         f"calibration-{run.name}-{run.run}-1500 ms"
     ]
+
+
+@pytest.mark.parametrize("seconds", ["NaN", "-5", "1e999", "9" * 400, '"long"', "[" * 99_999])
+def test_a_damaged_calibration_is_measured_anew(
+    folder: Path, switch: Path, monkeypatch: pytest.MonkeyPatch, seconds: str
+) -> None:
+    build(switch, WITHOUT)
+    [file] = folder.glob("calibration-*.json")
+    text = re.sub(r'"seconds": [0-9.e-]+', f'"seconds": {seconds}', file.read_text())
+    assert text != file.read_text()
+    file.write_text(text)
+    asked: list[Work] = []
+
+    def nothing(works: list[Work], jobs: int) -> Iterator[tuple[Work, workers.Ended[object]]]:
+        del jobs
+        asked.extend(works)
+        yield from ()
+
+    monkeypatch.setattr(calibration, "_ended", nothing)
+    assert calibration.costs(folder, 1) == []
+    assert len(asked) == len(calibration._RUNS)

@@ -20,8 +20,8 @@ from typing import Any, Final
 from docsis_experiments.experiment.canonical import digest
 from docsis_experiments.experiment.loader import Loaded, load
 from docsis_experiments.reproduction import small_works
-from docsis_experiments.reproduction.costs.features import Features, Reader
-from docsis_experiments.reproduction.costs.ledger import Cost, machine
+from docsis_experiments.reproduction.costs.features import Reader
+from docsis_experiments.reproduction.costs.ledger import Cost, machine, understood
 from docsis_experiments.reproduction.row import Draws, Run, Work
 from docsis_experiments.runs import files, pool, sources, workers
 from docsis_experiments.runs.unit import Unit
@@ -122,18 +122,8 @@ def _read(path: Path) -> list[Cost] | None:
             content: dict[str, Any] = json.loads(file.read(_MOST_BYTES))
         if content["world"] != sources.parts("virtual")["world"] or content["runs"] != _asked():
             return None
-        return [
-            Cost(
-                Features(
-                    str(one["condition"]),
-                    str(one["family"]),
-                    {str(name): float(value) for name, value in one["features"].items()},
-                ),
-                float(one["seconds"]),
-            )
-            for one in content["costs"]
-        ]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return [understood(one) for one in content["costs"]]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 

@@ -56,6 +56,32 @@ def _processor() -> str:
     return next(names, "") or platform.machine()
 
 
+def understood(content: dict[str, Any]) -> Cost:
+    """Reads a cost that was written down.
+
+    Args:
+        content: Its condition, family, features and seconds; features of other versions are left
+            out.
+
+    Raises:
+        ValueError: It is none; numbers that are negative or not finite are none either.
+    """
+    try:
+        cost = _cost(content)
+    except (KeyError, TypeError, AttributeError, OverflowError) as error:
+        raise ValueError(f"it is no cost ({error})") from None
+    for number in (cost.seconds, *cost.features.values.values()):
+        if not (math.isfinite(number) and number >= 0):
+            raise ValueError(f"{number} is no cost")
+    return cost
+
+
+def _cost(content: dict[str, Any]) -> Cost:
+    values = {name: float(value) for name, value in content["features"].items() if name in NAMES}
+    features = Features(str(content["condition"]), str(content["family"]), values)
+    return Cost(features, float(content["seconds"]))
+
+
 class Ledger:
     """Costs of this machine by condition."""
 
@@ -124,14 +150,6 @@ class Ledger:
             content: dict[str, Any] = json.loads(line)
             if content["machine"] != self._machine:
                 return None
-            values = {
-                name: float(value) for name, value in content["features"].items() if name in NAMES
-            }
-            seconds = float(content["seconds"])
-            numbers = (seconds, *values.values())
-            if not all(math.isfinite(number) and number >= 0 for number in numbers):
-                return None
-            features = Features(str(content["condition"]), str(content["family"]), values)
+            return understood(content)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
-        return Cost(features, seconds)
