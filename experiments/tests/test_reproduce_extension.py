@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from docsis_experiments.reproduction.judge import kept
 from docsis_experiments.reproduction.making import Done, Player, Processes
 from docsis_experiments.reproduction.mininet_runs import InMininet
 from docsis_experiments.reproduction.request import Request
-from docsis_experiments.reproduction.row import Computation, Level, Work
+from docsis_experiments.reproduction.row import Asked, Computation, Level, Work
 from docsis_experiments.reproduction.shelf import Shelf
 from docsis_experiments.runs import sources
 from docsis_experiments.runs.in_mininet import MOST_TRIES
@@ -60,12 +61,19 @@ def undecided() -> dict[str, Rule]:
 
 
 def run(
-    tmp_path: Path, name: str, player: Player | None = TWO_PROCESSES, failure: str = ""
+    tmp_path: Path,
+    name: str,
+    player: Player | None = TWO_PROCESSES,
+    failure: str = "",
+    works: Callable[[Asked], Iterable[Work]] | None = None,
 ) -> tuple[dict[str, Any], str]:
     """The row in the page that is written, and what is said; how the command fails, if it does."""
     console = Console(record=True, width=200, file=(tmp_path / "console").open("w"))
     shelf = Shelf(Store(tmp_path / "kept"))
-    bench = Bench(toys(tmp_path), undecided(), shelf, {}, tmp_path / name)
+    rows = toys(tmp_path)
+    if works is not None:
+        rows["000-B1"] = replace(rows["000-B1"], works=works)
+    bench = Bench(rows, undecided(), shelf, {}, tmp_path / name)
     request = Request(("000-B1",), Level.FULL)
     failing = pytest.raises(TestbedError, match=failure) if failure else nullcontext()
     with failing:
@@ -124,6 +132,20 @@ def test_an_extension_that_is_there_is_judged_whatever_it_costs(
 def test_without_a_player_an_extension_that_is_not_there_stays_due(tmp_path: Path) -> None:
     run(tmp_path, "first", LastFails(2), "2 of 120 runs and draws failed.*was killed")
     row, _ = run(tmp_path, "second", None)
+    assert (row["state"], row["extension"]) == ("undecided", "due")
+
+
+def test_an_extension_whose_works_cannot_be_told_is_told(tmp_path: Path) -> None:
+    def few(asked: Asked) -> Iterable[Work]:
+        if len(asked.seeds) > 5:
+            raise ValueError("there are no such seeds")
+        return toys(tmp_path)["000-B1"].works(asked)
+
+    row, words = run(
+        tmp_path, "results", failure="^000-B1: is undecided, and is not extended", works=few
+    )
+    assert "because its works with them cannot be told: there are no such seeds" in words
+    assert "its 60 seeds are there already" not in words
     assert (row["state"], row["extension"]) == ("undecided", "due")
 
 

@@ -130,7 +130,7 @@ def run(
         _tell(console, words)
     sitting = Sitting(request, names, plan, account, made)
     done = outcomes.judged(sitting, bench.rows, bench.registered, bench.shelf)
-    _extend(request, done, player, jobs, console, bench, made, account)
+    unextended = _extend(request, done, player, jobs, console, bench, made, account)
     try:
         told, not_kept = outcomes.keep(done, request, made, bench.shelf), None
     except TestbedError as error:
@@ -147,14 +147,18 @@ def run(
             f"{len(account.failures)} of {len(account.works)} runs and draws failed, the first: "
             f"{first}"
         )
-    if problems := _problems(request, plan, done, written.undrawn):
+    if problems := _problems(request, plan, done, unextended, written.undrawn):
         more = f"; there are {len(problems) - 1} more problems" if len(problems) > 1 else ""
         raise TestbedError(f"{problems[0]}{more}")
     return written.folder
 
 
 def _problems(
-    request: Request, plan: Plan, done: outcomes.Outcomes, undrawn: Sequence[Undrawn]
+    request: Request,
+    plan: Plan,
+    done: outcomes.Outcomes,
+    unextended: Mapping[str, str],
+    undrawn: Sequence[Undrawn],
 ) -> list[str]:
     """What is wrong with rows that were asked for by name, in sentences without a full stop.
 
@@ -170,6 +174,8 @@ def _problems(
                 found.append(f"{name}: {one.problem}")
         if row.why and row.readings:
             found.append(f"{name}: {row.why}")
+        if name in unextended:
+            found.append(f"{name}: {unextended[name]}")
     named = set(request.names)
     return found + [one.words.rstrip(".") for one in undrawn if named & set(one.rows)]
 
@@ -216,14 +222,25 @@ def _extend(
     bench: Bench,
     made: Circumstances,
     account: Account,
-) -> None:
+) -> Mapping[str, str]:
     """Runs undecided rows once more with 60 seeds, where that costs little enough.
 
     An extension that is there is judged whatever it may cost today: what is kept decides, and not
     the machine. What it makes is added to the sitting's account.
+
+    Returns:
+        Why rows are not extended whose works with 60 seeds cannot be told, by the rows' ids.
     """
+    untold: dict[str, str] = {}
     for name in done.due():
         plan, added = outcomes.extension(bench.rows[name], bench.registered[name])
+        if problem := plan.rows[0].problem:
+            untold[name] = (
+                "is undecided, and is not extended to 60 seeds, because its works with them cannot "
+                f"be told: {problem}"
+            )
+            _tell(console, f"{name}: {untold[name]}")
+            continue
         missing = _missing(plan, bench.shelf, console)
         if missing.works:
             if player is None:
@@ -255,6 +272,7 @@ def _extend(
                 f"{name}: keeps its outcome, because {len(own.failures)} runs of its extension "
                 "failed; the same command makes them again.",
             )
+    return untold
 
 
 def _check_places(request: Request, player: Player | None, bench: Bench) -> None:
