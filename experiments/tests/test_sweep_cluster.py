@@ -14,7 +14,6 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -257,55 +256,122 @@ def test_a_worker_with_another_python_is_told_which_has_which(
     )
 
 
-class Pending:
-    """A question or a unit of a worker that hangs."""
+HANGING, OTHER = "tls://hanging", "tls://other"
 
-    status = "pending"
+
+class Sent:
+    """A question or a unit at a worker: one that hangs never ends it, the other at once."""
+
+    def __init__(self, key: str, place: str) -> None:
+        self.key, self.place = key, place
+        self.status = "pending" if place == HANGING else "finished"
 
     def done(self) -> bool:
-        return False
+        return self.status != "pending"
 
     def cancel(self) -> None:
         self.status = "cancelled"
 
     def add_done_callback(self, call: Callable[[object], None]) -> None:
-        del call
+        if self.done():
+            call(self)
 
 
 class Hanging:
-    """Dask, as far as it is asked here, with a worker that answers nothing."""
+    """Dask, as far as it is asked here, with a worker that ends nothing.
 
-    def __init__(self) -> None:
-        self.sent: list[Pending] = []
+    Whatever that one may get it gets, as Dask may give a worker more than it has threads for.
+    """
+
+    def __init__(self, **threads: int) -> None:
+        self.threads = {f"tls://{name}": count for name, count in threads.items()}
+        self.sent: list[Sent] = []
 
     def scheduler_info(self, n_workers: int) -> dict[str, Any]:
         del n_workers
-        return {"workers": {"tls://hanging": {"nthreads": 1}}}
+        return {"workers": {name: {"nthreads": count} for name, count in self.threads.items()}}
 
-    def submit(self, function: object, *of: object, **how: object) -> Pending:
+    def submit(self, function: object, *of: object, workers: list[str], **how: object) -> Sent:
         del function, of, how
-        self.sent.append(Pending())
+        place = HANGING if HANGING in workers else OTHER
+        self.sent.append(Sent(f"answered-{len(self.sent)}", place))
         return self.sent[-1]
 
+    def processing(self) -> dict[str, list[str]]:
+        pending = [one for one in self.sent if one.status == "pending"]
+        return {name: [one.key for one in pending if one.place == name] for name in self.threads}
 
-def test_a_worker_that_hangs_in_a_unit_fails_it_in_time(
-    some: list[Unit], monkeypatch: pytest.MonkeyPatch
-) -> None:
+
+def crew_of(client: Any, tell: Callable[[str], None]) -> cluster._Crew:
+    """A crew of workers that have been asked, and may all play."""
+    nowhere = Path("nowhere")
+    crew = cluster._Crew(client, Access("nobody", 1, nowhere, nowhere, nowhere), tell, lambda: 0.0)
+    crew._refusals = dict.fromkeys(client.threads, "")
+    return crew
+
+
+@pytest.fixture
+def late_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any unit that has not ended when it is looked at has taken too long."""
     monkeypatch.setattr(workers, "MOST_SECONDS", 0.0)
     monkeypatch.setattr(cluster, "_LOOK_SECONDS", 0.0)
-    client: Any = Hanging()
-    crew: Any = SimpleNamespace(look=lambda: None, accepted={"tls://hanging": 1}, threads=1)
-    found = list(cluster._played(client, crew, deque(some[:2])))
+    monkeypatch.setattr(cluster, "_outcome", lambda future, unit: Played(unit, None, future.place))
+
+
+@pytest.mark.usefixtures("late_at_once")
+def test_a_worker_that_hangs_fails_one_unit_and_gets_no_other(some: list[Unit]) -> None:
+    """The second unit waits behind the first and has not begun: the other worker plays it."""
+    client: Any = Hanging(hanging=1, other=1)
+    told: list[str] = []
+    found = list(cluster._played(client, crew_of(client, told.append), deque(some)))
+    assert [one.unit for one in found] == some
+    assert found[0].failure == "tail, seed 1: its worker took more than 0 s"
+    assert [one.failure for one in found[1:]] == [OTHER, OTHER, OTHER]
+    assert told == [
+        "worker tls://hanging took more than 0 s for tail, seed 1 and cannot be stopped: it plays "
+        "no more until it is restarted"
+    ]
+    assert [one.status for one in client.sent if one.place == HANGING] == ["cancelled"] * 2
+
+
+@pytest.mark.usefixtures("late_at_once")
+def test_a_worker_keeps_the_threads_that_do_not_hang(some: list[Unit]) -> None:
+    client: Any = Hanging(hanging=2)
+    told: list[str] = []
+    found: list[Played] = []
+    with pytest.raises(TestbedError, match="none of its workers may play"):
+        # What came before the error is there.
+        found.extend(cluster._played(client, crew_of(client, told.append), deque(some)))
     assert [one.unit for one in found] == some[:2]
-    assert all("its worker took more than" in one.failure for one in found)
-    assert {future.status for future in client.sent} == {"cancelled"}
+    assert [words.partition(": ")[2] for words in told] == [
+        "it plays 1 at a time from now on",
+        "it plays no more until it is restarted",
+    ]
+
+
+def test_a_worker_that_was_restarted_plays_again(some: list[Unit]) -> None:
+    client: Any = Hanging(hanging=1)
+    crew = crew_of(client, lambda words: None)
+    unit = client.submit(None, workers=[HANGING])
+    crew.look()
+    crew.late(unit.key, some[0])
+    assert crew.accepted == {}
+    assert crew.stuck() == {unit.key}
+    there, client.threads = client.threads, {}
+    crew._looked, crew._alone_seconds = -1.0, lambda: MOST_SECONDS
+    crew.look()
+    client.threads = there
+    crew._looked = -1.0
+    crew.look()
+    assert crew.accepted == {HANGING: 1}
+    assert crew.stuck() == frozenset()
 
 
 def test_a_worker_that_does_not_answer_is_asked_once_and_gets_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cluster, "_LOOK_SECONDS", 0.0)
-    client: Any = Hanging()
+    client: Any = Hanging(hanging=1)
     access = Access("nobody", 1, tmp_path, tmp_path, tmp_path)
     crew = cluster._Crew(client, access, pytest.fail, lambda: MOST_SECONDS)
     for _ in range(3):

@@ -8,7 +8,8 @@ A worker is asked for its code, pipeline and world before it gets a unit, and ge
 are not ours. As many units are on their way as the accepted workers have threads: what a worker
 that dies had, Dask gives to others, and what none of the present workers may play is taken back.
 One that hangs keeps nobody waiting: a unit has as long as in a pool of processes, and a worker that
-does not answer the question gets none.
+does not answer the question gets none. Dask cannot end what a worker's thread does, so a thread
+that was late gets no other unit, and what waits at a worker without a free thread is taken back.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import logging
 import queue
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -119,11 +120,12 @@ class _Crew:
         self._asking: dict[str, Future[Any]] = {}
         self._looked = -_LOOK_SECONDS
         self._last_seen = time.monotonic()
+        self._hanging: dict[str, int] = {}
         self.accepted: dict[str, int] = {}
 
     @property
     def threads(self) -> int:
-        """The number of threads of all workers that may play."""
+        """The number of threads of all workers that may play, without those that hang."""
         return sum(self.accepted.values())
 
     def look(self) -> None:
@@ -142,11 +144,15 @@ class _Crew:
             self._refusals[address] = words = refusal(answer)
             if words:
                 self._tell(f"worker {address} is refused: {words}")
-        self.accepted = {
-            address: threads
+        self._hanging = {
+            address: count for address, count in self._hanging.items() if address in present
+        }
+        free = {
+            address: threads - self._hanging.get(address, 0)
             for address, threads in present.items()
             if not self._refusals.get(address, "unknown")
         }
+        self.accepted = {address: threads for address, threads in free.items() if threads > 0}
         if self.accepted:
             self._last_seen = now
         elif now - self._last_seen > self._alone_seconds():
@@ -157,16 +163,60 @@ class _Crew:
                 "has been played is kept"
             )
 
+    def late(self, key: object, unit: Unit) -> None:
+        """Takes the thread that was late with a unit out of those that play, and tells so.
+
+        Args:
+            key: Key of the unit's future, which is not cancelled yet.
+            unit: The unit.
+
+        Raises:
+            TestbedError: The scheduler has gone.
+        """
+        for address in [place for place, keys in self._at_work().items() if key in keys]:
+            self._hanging[address] = self._hanging.get(address, 0) + 1
+            left = self.accepted.pop(address, 0) - 1
+            if left > 0:
+                self.accepted[address] = left
+            self._tell(
+                f"worker {address} took more than {workers.MOST_SECONDS:.0f} s for {words(unit)} "
+                "and cannot be stopped: it plays "
+                + (f"{left} at a time from now on" if left > 0 else "no more until it is restarted")
+            )
+
+    def stuck(self) -> frozenset[object]:
+        """Keys of what is at workers all of whose threads hang: it would never begin.
+
+        Raises:
+            TestbedError: The scheduler has gone.
+        """
+        full = self._hanging.keys() - self.accepted.keys()
+        if not full:
+            return frozenset()
+        at_work = self._at_work()
+        return frozenset(key for address in full for key in at_work.get(address, ()))
+
     def _present(self) -> dict[str, int]:
         """Threads by address."""
-        try:
+        with self._told_if_gone():
             workers = self._client.scheduler_info(n_workers=-1)["workers"]
+        return {address: int(entry["nthreads"]) for address, entry in workers.items()}
+
+    def _at_work(self) -> Mapping[str, Collection[object]]:
+        """Keys of what each worker has, begun or not, by address."""
+        with self._told_if_gone():
+            found: Mapping[str, Collection[object]] = self._client.processing()
+        return found
+
+    @contextmanager
+    def _told_if_gone(self) -> Iterator[None]:
+        try:
+            yield
         except (OSError, TimeoutError, RuntimeError) as error:
             raise TestbedError(
                 f"--scheduler {self._access.address}: has gone away ({_short(error)}); what has "
                 "been played is kept, and the same command goes on from there"
             ) from None
-        return {address: int(entry["nthreads"]) for address, entry in workers.items()}
 
     def _ask(self, new: Iterable[str]) -> None:
         """Asks workers for their parts, without waiting: one that hangs never answers.
@@ -237,13 +287,18 @@ def _played(client: Client, crew: _Crew, waiting: deque[Unit]) -> Iterator[Playe
     sent: dict[Future[Any], _Sent] = {}
     while waiting or sent:
         crew.look()
+        stuck = crew.stuck()
         for future, one in list(sent.items()):
-            if not one.workers & crew.accepted.keys() and not future.done():
-                # All that it may be played by have gone: others take it.
+            if future.done():
+                continue
+            if future.key in stuck or not one.workers & crew.accepted.keys():
+                # All that it may be played by have gone or hang: others take it.
                 del sent[future]
                 future.cancel()
                 waiting.appendleft(one.unit)
-            elif time.monotonic() >= one.until and not future.done():
+            elif time.monotonic() >= one.until:
+                crew.late(future.key, one.unit)
+                stuck = crew.stuck()
                 del sent[future]
                 future.cancel()
                 # It would take as long again.
