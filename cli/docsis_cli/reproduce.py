@@ -19,6 +19,7 @@ from docsis_cli.playing import (
     Where,
     on_cluster,
 )
+from docsis_cli.refusals import refuse
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.terminal import terminal
 
@@ -37,6 +38,7 @@ class _Level(StrEnum):
 
 
 def reproduce(
+    context: typer.Context,
     rows: Annotated[
         list[str] | None,
         typer.Argument(
@@ -110,9 +112,9 @@ def reproduce(
     """
     where = Where(jobs, scheduler, tls_ca, tls_cert, tls_key)
     where.check()
-    _check(stage, where, estimate=estimate, kept=kept)
-    processes = where.processes()
     chosen = _level(level)
+    _check(context, stage, where, chosen, estimate=estimate, kept=kept)
+    processes = where.processes()
     from docsis_experiments.reproduction import job
     from docsis_experiments.reproduction.request import Request
     from docsis_experiments.reproduction.row import Level
@@ -150,16 +152,34 @@ def _level(name: str | None) -> _Level | None:
         ) from None
 
 
-def _check(stage: StageName, where: Where, *, estimate: bool, kept: bool) -> None:
-    """Refuses options that contradict each other.
+def _check(
+    context: typer.Context,
+    stage: StageName,
+    where: Where,
+    level: _Level | None,
+    *,
+    estimate: bool,
+    kept: bool,
+) -> None:
+    """Refuses options that contradict each other, and those that would have no effect.
 
     Raises:
         TestbedError: An option has no place; the message says why.
     """
     if estimate and kept:
         raise TestbedError("--kept has no place beside --estimate, which makes nothing either")
+    if estimate:
+        nothing = ("publish", "note", "since", "scheduler")
+        refuse(context, *nothing, because="--estimate makes nothing; leave one of the two out")
+    if kept:
+        because = "--kept runs nothing; leave one of the two out"
+        refuse(context, "scheduler", "jobs", because=because)
     if stage is StageName.VIRTUAL:
+        if level in (None, _Level.SMOKE):
+            because = "at --level smoke no outcome is kept; give --level study or full"
+            refuse(context, "note", because=because)
         return
+    refuse(context, "readings", because="a row has one reading in Mininet; leave it out")
     for option, given in (("--jobs", where.jobs), ("--scheduler", where.scheduler)):
         if given is not None:
             raise TestbedError(
