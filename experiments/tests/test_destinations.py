@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime, tzinfo
 from pathlib import Path
 
 import pytest
 
-from docsis_experiments.reports.folder import Destination, finish
+from docsis_experiments.reports import folder as folders
+from docsis_experiments.reports.folder import Destination, create_named, finish
 from docsis_testbed.errors import TestbedError
 
 
@@ -26,6 +28,30 @@ def test_an_empty_folder_is_taken(tmp_path: Path) -> None:
     (tmp_path / "empty").chmod(0o700)
     assert finish(Destination(tmp_path / "link").create("demo")) == tmp_path / "empty"
     assert (tmp_path / "link" / "plots").is_dir()
+
+
+def test_runs_of_the_same_second_have_folders_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first one has ended before the second begins, and the second goes on."""
+
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Clock:
+            return cls(2026, 11, 27, 12, 0, 0, tzinfo=tz)
+
+    monkeypatch.setattr(folders, "datetime", Clock)
+    first = finish(create_named("reproduce", tmp_path))
+    (first / "precious").touch()
+    second, third = create_named("reproduce", tmp_path), create_named("reproduce", tmp_path)
+    assert [finish(one).name for one in (third, second)] == [
+        "20261127-120000-reproduce-3", "20261127-120000-reproduce-2",
+    ]  # fmt: skip
+    assert (first / "precious").exists()
+    assert len(list(tmp_path.iterdir())) == 3
+    monkeypatch.setattr(folders, "_MOST_OF_A_SECOND", 3)
+    with pytest.raises(TestbedError, match="has 3 runs of this second; try again"):
+        create_named("reproduce", tmp_path)
 
 
 def full(folder: Path) -> Path:

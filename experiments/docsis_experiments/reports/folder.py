@@ -29,22 +29,31 @@ from docsis_testbed.paths import RESULTS
 PARTIAL: Final = ".partial"
 """Ends the name of a folder whose run goes on, failed or was interrupted."""
 
+_MOST_OF_A_SECOND: Final = 100
+"""Folders of one name that begin within a second."""
+
 
 def create_named(name: str, results: Path = RESULTS) -> Path:
     """Make the folder of a new run, named by the time; :func:`finish` says that it is whole.
+
+    Of runs of the same second, those after the first have a number behind the name.
 
     Raises:
         TestbedError: it cannot be made.
     """
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
-    folder = results / f"{stamp}-{name}{PARTIAL}"
-    try:
-        if _whole(folder).exists():
-            raise FileExistsError
-        _make(folder)
-    except FileExistsError:
-        raise TestbedError(f"{_whole(folder)}: exists already; try again in a second") from None
-    return folder
+    for number in range(1, _MOST_OF_A_SECOND + 1):
+        ending = "" if number == 1 else f"-{number}"
+        folder = results / f"{stamp}-{name}{ending}{PARTIAL}"
+        try:
+            _make(folder)
+        except FileExistsError:
+            continue
+        if not _whole(folder).exists():
+            return folder
+        # The other run has ended. It is looked for only now, so that it cannot end in between.
+        _unmake(folder)
+    raise TestbedError(f"{results}: has {_MOST_OF_A_SECOND} runs of this second; try again")
 
 
 def _make(folder: Path, named: str = "") -> None:
@@ -59,6 +68,15 @@ def _make(folder: Path, named: str = "") -> None:
             f"{named or folder}: nothing can be written there ({error.strerror}); name another "
             "folder"
         ) from None
+
+
+def _unmake(folder: Path) -> None:
+    """Takes away a folder that :func:`_make` has just made."""
+    try:
+        (folder / "plots").rmdir()
+        folder.rmdir()
+    except OSError as error:
+        raise TestbedError(f"{folder}: cannot be taken away ({error.strerror})") from None
 
 
 @dataclass(frozen=True)
