@@ -8,6 +8,7 @@ import io
 import math
 import os
 import stat
+import time
 from pathlib import Path
 
 import numpy as np
@@ -284,6 +285,45 @@ def test_one_that_was_made_again_meanwhile_is_not_put_aside(made: Outcome, tmp_p
     there, told = kept.there([made.key])
     assert (list(there), told) == ([made.key], [])
     assert [one.name for one in path.parent.iterdir()] == [path.name]
+
+
+def test_what_a_killed_process_has_left_is_removed_a_day_later(
+    made: Outcome, tmp_path: Path
+) -> None:
+    """But nothing that is younger, and nothing that has another name."""
+    days = {
+        f"ab/.{'ab' * 32}.parquet.0123456789abcdef": 1.1,
+        f"ab/.{'ab' * 32}.json.fedcba9876543210": 1.1,
+        ".calibration-0123456789ab.json.0123456789abcdef": 30,
+        f"cd/.{'cd' * 32}.parquet.0123456789abcdef": 0.9,
+        f"cd/{'cd' * 32}.parquet": 30,
+        f"cd/{'cd' * 32}.parquet.damaged": 30,
+        "cd/.hidden": 30,
+        "cd/.hidden.0123": 30,
+        "notes/.mine.txt.0123456789abcdef": 30,
+    }
+    for name, age in days.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"")
+        written = time.time() - age * 86_400
+        os.utime(path, (written, written))
+    kept = store.Store(tmp_path)
+    kept.get(made.key)
+    assert all((tmp_path / name).exists() for name in days)
+    kept.keep(made)
+    assert [name for name in days if not (tmp_path / name).exists()] == list(days)[:3]
+
+
+def test_folders_are_looked_into_once(
+    made: Outcome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[Path] = []
+    monkeypatch.setattr(files, "remove_abandoned", looked.append)
+    kept = store.Store(tmp_path)
+    for _ in range(3):
+        kept.keep(made)
+    assert looked == [tmp_path]
 
 
 def test_one_under_another_name_is_not_used(made: Outcome, tmp_path: Path) -> None:

@@ -17,7 +17,9 @@ import math
 import os
 import re
 import secrets
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -60,6 +62,12 @@ The largest sweep has some twenty million."""
 
 _ROWS_AT_ONCE: Final = 64
 """How many rows are Python objects of Arrow's at the same time."""
+
+ABANDONED_SECONDS: Final = 86_400.0
+"""Age at which a file that was begun is taken for one whose writer was killed."""
+
+_BEGUN: Final = re.compile(r"\..+\.[0-9a-f]{16}")
+"""Names of files that `write_atomically` has begun."""
 
 _VERSION_KEY: Final = b"docsis-p4 outcomes"
 _DIGEST_KEY: Final = b"sha256"
@@ -198,6 +206,23 @@ def write_atomically(path: Path, content: bytes) -> None:
             raise
     except OSError as error:
         raise TestbedError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Removes what writers that were killed have left in a folder, once it is a day old.
+
+    What cannot be removed stays there, and is in nobody's way.
+
+    Args:
+        folder: Has files that `write_atomically` writes; folders within it are not looked at.
+    """
+    oldest = time.time() - ABANDONED_SECONDS
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if _BEGUN.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                with suppress(OSError):
+                    if entry.stat(follow_symlinks=False).st_mtime < oldest:
+                        Path(entry.path).unlink()
 
 
 def read(path: Path) -> list[Outcome]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -33,6 +34,7 @@ class Store:
     def __init__(self, folder: Path = KEPT) -> None:
         """Args: the folder; made when the first is kept."""
         self.folder = folder
+        self._tidied = False
 
     def path(self, key: str) -> Path:
         """The path at which the outcome with that key is, or would be."""
@@ -63,7 +65,7 @@ class Store:
         found: dict[str, Outcome] = {}
         told: list[str] = []
         for key in keys:
-            outcome, why = self.read_or_put_aside(self.path(key), lambda key=key: self.get(key))
+            outcome, why = self.read_or_put_aside(self.path(key), partial(self.get, key))
             if why:
                 told.append(f"{why}; it is put aside as *{ASIDE}, and the run is made again")
             if outcome is not None:
@@ -73,10 +75,21 @@ class Store:
     def keep(self, outcome: Outcome) -> None:
         """Keeps an outcome, at once or not at all.
 
+        Before the first, what killed processes have left in the folder is removed.
+
         Raises:
             TestbedError: It cannot be written.
         """
+        if not self._tidied:
+            self._tidied = True
+            self._tidy()
         files.write(self.path(outcome.key), [outcome])
+
+    def _tidy(self) -> None:
+        """Looks once into each of the folders, of which there are as many as two digits have."""
+        files.remove_abandoned(self.folder)
+        for within in self.folder.glob("[0-9a-f][0-9a-f]"):
+            files.remove_abandoned(within)
 
     def release(self, key: str) -> None:
         """Is no longer to keep the outcome with that key, which may not be there.
