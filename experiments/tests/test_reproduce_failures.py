@@ -179,3 +179,17 @@ def test_a_row_of_a_paper_with_a_problem_is_told_alone(
 ) -> None:
     others = {name: row for name, row in rows.items() if name != "001-C1"}
     assert sit(others, tmp_path, ["000-B1", "001"], {}) == ["run", *["not run"] * 3]
+
+
+@pytest.mark.parametrize("level", [None, Level.STUDY])
+def test_an_estimate_says_why_a_row_is_not_run_and_what_no_number_has(
+    rows: dict[str, Row], tmp_path: Path, level: Level | None
+) -> None:
+    bench = Bench(rows, catalogue(), Shelf(Store(tmp_path / "kept")), results=tmp_path / "results")
+    console = Console(record=True, width=300, file=(tmp_path / "console").open("w"))
+    job.estimate(Request(("000-B1", "001-C2"), level), jobs=1, console=console, bench=bench)
+    words = " ".join(console.export_text().split())
+    why = "001-C2 is not run, because its works cannot be told: there is no workload web"
+    assert words.count(why) == 1
+    # A study has no extensions.
+    assert ("so no number has extensions." in words) == (level is None)

@@ -92,6 +92,8 @@ def estimate(request: Request, *, jobs: int, console: Console, bench: Bench) -> 
         missing = _missing(plan, bench.shelf, console)
         found[level] = estimated(plan, frozenset(missing.works), model)
     console.print(tables.costs(found))
+    for words in tables.not_run(found):
+        _tell(console, words)
 
 
 def run(

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from rich import box
 from rich.table import Table
@@ -13,6 +13,10 @@ from docsis_experiments.reproduction.costs.estimate import Estimate, core_time
 from docsis_experiments.reproduction.making import Account
 from docsis_experiments.reproduction.page import values
 from docsis_experiments.reproduction.row import Level
+
+_EXTENSIONS: Final = (
+    " Whether a row is extended to 60 seeds follows from its outcome, so no number has extensions."
+)
 
 
 def costs(found: Mapping[Level, Estimate]) -> Table:
@@ -23,7 +27,7 @@ def costs(found: Mapping[Level, Estimate]) -> Table:
         box=box.SIMPLE_HEAD,
         pad_edge=False,
         caption="alone: all that the row needs; shared: what other rows need, too, and is made "
-        "once; missing: what is not kept yet.",
+        f"once; missing: what is not kept yet.{_EXTENSIONS if Level.FULL in found else ''}",
         caption_justify="left",
     )
     headings = ("works", "alone", "shared", "missing") if len(found) == 1 else ("alone", "missing")
@@ -57,6 +61,15 @@ def costs(found: Mapping[Level, Estimate]) -> Table:
     table.add_section()
     table.add_row(*total)
     return table
+
+
+def not_run(found: Mapping[Level, Estimate]) -> list[str]:
+    """Why rows of that table are not run, in a sentence each."""
+    problems = {row.id: row.problem for one in found.values() for row in one.rows if row.problem}
+    return [
+        f"{name} is not run, because its works cannot be told: {problem}"
+        for name, problem in sorted(problems.items())
+    ]
 
 
 def accuracy(account: Account) -> str:
