@@ -279,6 +279,16 @@ def test_a_worker_loads_all_code_of_a_computation_before_its_first() -> None:
     assert "toy_rows.imported_late" in sys.modules
 
 
+def test_a_computation_whose_pipeline_is_compiled_again_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    content = small_works.job(Computation("a", doubled, 1)).content
+    small_works.computed(content, Path())
+    monkeypatch.setattr(sources, "pipeline_now", lambda: "another")
+    with pytest.raises(TestbedError, match="the pipeline, .* was changed while runs went on"):
+        small_works.computed(content, Path())
+
+
 def test_two_works_of_a_row_have_two_names(rows: dict[str, Row]) -> None:
     def twice(asked: Asked) -> list[Work]:
         return [

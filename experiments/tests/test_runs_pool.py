@@ -8,14 +8,17 @@ import os
 from contextlib import closing
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 import pool_worker
 import pytest
 from outcome_files import quick
 
-from docsis_experiments.runs import files, pool, workers
+from docsis_experiments.measurement.record import RunRecord
+from docsis_experiments.runs import files, pool, sources, workers
 from docsis_experiments.runs.play import play
 from docsis_experiments.runs.unit import Unit, units
+from docsis_experiments.stages.virtual import run as virtual
 from docsis_testbed.errors import TestbedError
 
 
@@ -36,6 +39,26 @@ def test_a_unit_leaves_nothing_behind(four: list[Unit], tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
     assert (outcome.run, outcome.number, outcome.withheld) == ("codel", 1, "")
     assert len(outcome.digest) == 16
+
+
+def test_a_unit_whose_pipeline_is_compiled_again_meanwhile_is_refused(
+    four: list[Unit], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its world may have either of the two."""
+    play(four[0])
+    measure = virtual.measure
+
+    def compiled_meanwhile(*of: Any, **how: Any) -> RunRecord:
+        record = measure(*of, **how)
+        monkeypatch.setattr(sources, "pipeline_now", lambda: "another")
+        return record
+
+    monkeypatch.setattr(virtual, "measure", compiled_meanwhile)
+    for _ in range(2):
+        with pytest.raises(TestbedError, match="the pipeline, .* was changed while runs went on"):
+            play(four[0])
+    monkeypatch.undo()
+    play(four[0])
 
 
 def test_several_processes_make_the_same_bits(four: list[Unit], played: list[bytes]) -> None:

@@ -126,7 +126,7 @@ def computed(content: bytes, scratch: Path) -> bytes:
     """Computes, in a worker: numbers by their names, as JSON, with the key as it is here.
 
     Raises:
-        TestbedError: Code was changed that this worker had not loaded yet.
+        TestbedError: The pipeline was changed, or code that this worker had not loaded yet.
         TypeError: The function gives something else.
     """
     del scratch
@@ -134,7 +134,8 @@ def computed(content: bytes, scratch: Path) -> bytes:
     module, _, name = asked["computation"].partition(":")
     compute = getattr(importlib.import_module(module), name)
     loaded_code.of(module)
-    found = compute(asked["seed"], **asked["arguments"])
+    with sources.pipeline_unchanged():
+        found = compute(asked["seed"], **asked["arguments"])
     numbers = {str(name): float(value) for name, value in found.items()}
     return json.dumps({"key": _key(asked), "found": numbers}, sort_keys=True).encode()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from docsis_experiments.experiment.plan import plan_for
-from docsis_experiments.runs import loaded_code
+from docsis_experiments.runs import loaded_code, sources
 from docsis_experiments.runs.outcome import Outcome, of_record
 from docsis_experiments.runs.unit import Unit, key
 from docsis_experiments.stages.virtual import run as virtual
@@ -22,15 +22,18 @@ def play(unit: Unit, scratch: Path | None = None) -> Outcome:
         scratch: Gets a temporary folder, which is removed; the system's unless given.
 
     Raises:
-        TestbedError: The unit is none of this version, its world cannot be built or go on, or code
-            was changed that this process had not loaded yet.
+        TestbedError: The unit is none of this version, its world cannot be built or go on, or the
+            pipeline was changed, or code that this process had not loaded yet.
     """
     loaded_code.parts()
     loaded = unit.loaded
     topology = loaded.topology
     [run] = loaded.scenario.all_runs
     scenario = loaded.scenario.played(run)
-    with TemporaryDirectory(prefix="docsis-p4-", dir=scratch) as folder:
+    with (
+        sources.pipeline_unchanged(),
+        TemporaryDirectory(prefix="docsis-p4-", dir=scratch) as folder,
+    ):
         record = virtual.measure(
             scenario,
             run,

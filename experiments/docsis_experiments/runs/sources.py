@@ -79,7 +79,8 @@ def parts(stage: StageName) -> Mapping[str, str]:
     """The parts that make a result, by name: a hash of each, or its version.
 
     The same for all of a process, which runs the code that it has once loaded: `loaded_code.parts`
-    sees to it that it loads no other later, and `unchanged` that what it starts is no other.
+    sees to it that it loads no other later, `unchanged` that what it starts is no other, and
+    `pipeline_unchanged` that worlds are built with no other pipeline.
 
     Raises:
         TestbedError: A file cannot be read.
@@ -100,6 +101,19 @@ def unchanged(stage: StageName) -> Iterator[None]:
         TestbedError: Before the block or after it, something is not what `parts` has.
     """
     with _refused_unless(lambda: parts_now(stage) == parts(stage)):
+        yield
+
+
+@contextmanager
+def pipeline_unchanged() -> Iterator[None]:
+    """Refuses what is made in virtual time in the block where the pipeline is not as it was.
+
+    Every world reads the compiled pipeline anew when it is built.
+
+    Raises:
+        TestbedError: Before the block or after it, the pipeline is not what keys have.
+    """
+    with _refused_unless(lambda: pipeline_now() == pipeline() == parts("virtual")["pipeline"]):
         yield
 
 
