@@ -7,7 +7,6 @@ import functools
 import hashlib
 import json
 import os
-import re
 import signal
 import subprocess
 import tempfile
@@ -16,6 +15,7 @@ from typing import Final
 
 from docsis_labs.errors import SubmissionError
 from docsis_labs.exercise import Exercise
+from docsis_labs.p4.compiler_words import first_error
 from docsis_labs.p4.program import Program
 from docsis_labs.sandbox.limits import COMPILER
 from docsis_labs.sandbox.sandbox import Sandbox
@@ -36,10 +36,6 @@ _OUT_OF_TIME: Final = (-signal.SIGXCPU, 128 + signal.SIGXCPU)
 """How a compiler ends that used up its processor time: without a sandbox, and in one."""
 _LONGEST: Final = 4 << 20
 """Bytes of each of p4c's files."""
-
-_ERROR: Final = re.compile(
-    r"^[^\n(]*\((\d+)\)(?:[^\n]*error: |:(?=syntax error))([^\n]*)", re.MULTILINE
-)
 
 
 def digest(source: str) -> str:
@@ -144,7 +140,7 @@ def compiled(
                 f"{name}: p4c took more than {COMPILER.processor_seconds} s of processor time.",
             )
         if process.returncode != 0:
-            raise SubmissionError("does-not-compile", _first_error(name, errors))
+            raise SubmissionError("does-not-compile", first_error(name, errors))
         made_json = folder / (f"{Path(name).stem}.json" if arguments[-2] == "." else "out.json")
         return Program(name, _output(name, made_json), _output(name, folder / "out.p4info.txt"))
 
@@ -167,17 +163,6 @@ def _compiler_files(compiler: Compiler) -> list[Path]:
         *(file for lib in ("lib", "lib64") for file in sorted((prefix / lib).glob("lib*.so*"))),
     ]
     return [file for file in dict.fromkeys(files) if file.exists()]
-
-
-def _first_error(name: str, errors: bytes) -> str:
-    text = errors.decode(errors="replace")
-    match = _ERROR.search(text)
-    if match:
-        words = "".join(c if c.isprintable() else " " for c in match.group(2))[:300]
-        return f"{name}, line {match.group(1)}: p4c says: {words}"
-    lines = [line for line in text.splitlines() if line.strip()] or ["nothing"]
-    words = "".join(c if c.isprintable() else " " for c in lines[0])[:300]
-    return f"{name} does not compile; p4c says: {words}"
 
 
 def _output(name: str, file: Path) -> bytes:
