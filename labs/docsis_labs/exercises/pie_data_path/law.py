@@ -19,7 +19,7 @@ PROB_LOW: Final = 228170138
 PROB_HIGH: Final = 2281701376
 
 CONFIDENCE: Final = 0.9999
-"""Confidence of the intervals: of ten thousand seeds a right program misses with one; the seed is
+"""Confidence of each interval: of ten thousand seeds a right program misses it with one; the seed is
 fixed."""
 
 
@@ -31,11 +31,13 @@ class Reading:
         early: Drops at which accu_prob was below PROB_LOW.
         late: Frames that were not dropped with accu_prob at PROB_HIGH or above.
         coins: Those in between: whether each was dropped.
+        before: For each of the coins, how many were thrown since the last drop before it.
     """
 
     early: int
     late: int
     coins: tuple[bool, ...]
+    before: tuple[int, ...]
 
 
 def read(drops: Iterable[bool], p1: int) -> Reading:
@@ -45,8 +47,9 @@ def read(drops: Iterable[bool], p1: int) -> Reading:
         drops: For each frame whether it was dropped.
         p1: Its probability, Q4.28.
     """
-    early = late = accu_prob = 0
+    early = late = accu_prob = thrown = 0
     coins: list[bool] = []
+    before: list[int] = []
     for drop in drops:
         if accu_prob < PROB_HIGH:
             accu_prob += p1
@@ -56,9 +59,11 @@ def read(drops: Iterable[bool], p1: int) -> Reading:
             late += not drop
         else:
             coins.append(drop)
+            before.append(thrown)
+            thrown += 1
         if drop:
-            accu_prob = 0
-    return Reading(early, late, tuple(coins))
+            accu_prob = thrown = 0
+    return Reading(early, late, tuple(coins), tuple(before))
 
 
 def first_coin(p1: int) -> int:
