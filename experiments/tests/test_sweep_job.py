@@ -190,12 +190,12 @@ def test_results_of_another_version_are_told_and_not_mixed(
 ) -> None:
     without_pictures(monkeypatch)
     store = copied(kept, tmp_path / "kept")
-    ours = dict(sources.parts("virtual"))
-    monkeypatch.setattr(sources, "parts", lambda stage: {**ours, "pipeline": "another"})
+    monkeypatch.setattr(sources, "package", lambda name: "another")
+    monkeypatch.setattr(sources, "parts", sources.parts_now)
     player = Counting()
     sweep(player, store)
     words = console.export_text()
-    assert "Results of this sweep by another version, whose pipeline is not the same" in words
+    assert "Results of this sweep by another version, whose numpy is not the same" in words
     assert len(player.played) == 4
     assert set(paths(kept)) == {kept.folder / p.relative_to(store.folder) for p in paths(store)} & {
         *paths(kept)
