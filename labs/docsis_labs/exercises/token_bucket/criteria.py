@@ -234,11 +234,20 @@ def idle(program: Program) -> Verdict:
         return Missed(
             "wrong-refill", f"After ten seconds of silence {count} frames passed and not 10."
         )
+    switch = device(program, {1: Policer(5_000_000_000, 10_000)})
+    passed(switch, at_once(_START_US, 20, 1000))
+    count = len(passed(switch, at_once(_START_US + 9, 20, 1000)))
+    if count != 5:
+        return Missed(
+            "rate-of-32-bits",
+            f"9 us at 5 Gbit/s earn 5625 bytes; {count} frames of 1000 bytes passed and not 5. A "
+            "rate has 40 bits, because 2^32 bit/s are only 4.3 Gbit/s.",
+        )
     return Passed("44 ms earned 5 frames, 10 s a full bucket.")
 
 
 def long_silence(program: Program) -> Verdict:
-    """Silences after which a product of 64 bits, or a time of 32, is small again."""
+    """Silences after which a product of 64 bits, or a time of 32, is small again; and a bound."""
     switch = device(program, {1: _TEN})
     passed(switch, at_once(_START_US, 20, 1000))
     count = len(passed(switch, at_once(_START_US + (1 << 32) + 8, 20, 1000)))
@@ -258,6 +267,38 @@ def long_silence(program: Program) -> Verdict:
             f"After 4.8 hours of silence at 1.07 Gbit/s {count} frames passed and not 10: "
             "2^34 us times 2^30 bit/s are 2^64, which is 0 in 64 bits. Bound the time first.",
         )
+    return _slow(program)
+
+
+def _slow(program: Program) -> Verdict:
+    """A bucket that is deeper than what a silence earns, of five minutes or of LONGEST_REFILL.
+
+    The bound is right if it is as long as the longer one, and if what is cut off is lost: 24.6 and
+    44.3 frames are earned, which are as many whole ones if the frames before were without FCS.
+    """
+    slow = Policer(990, 90_000)
+    for silence_us, duration in ((298_000_000, "298 s"), ((1 << 29) + 8, "537 s")):
+        switch = device(program, {1: slow})
+        passed(switch, at_once(_START_US, 70, 1500))
+        count = len(passed(switch, at_once(_START_US + silence_us, 70, 1500)))
+        earned = silence_us * slow.rate // TOKENS_PER_BYTE
+        words = (
+            f"{duration} of silence at {slow.rate} bit/s earn {earned} bytes, but {count} frames "
+            f"of 1500 bytes passed and not {earned // 1500}"
+        )
+        if count > earned // 1500:
+            return Missed(
+                "full-after-bound",
+                f"{words}: a slow bucket is not full after any time. Where the time is beyond its "
+                "bound, the bound takes its place in the product.",
+            )
+        # Whoever shifts for a division has lost points for those 4.6 %.
+        if count < 0.9 * earned / 1500:
+            return Missed(
+                "bound-too-short",
+                f"{words}: a bound on the time may not be shorter than it has to be. Rates are "
+                "below 2^34 bit/s, so that 2^29 us of them fit into 64 bits.",
+            )
     return Passed()
 
 
