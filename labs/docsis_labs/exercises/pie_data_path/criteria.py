@@ -26,7 +26,7 @@ _SOON_COINS: Final = 800
 """Of 5000 frames a right program throws 1342 of them, with a standard deviation of 45."""
 
 _ROUNDS: Final = 100
-"""Also wrong coins fall once in so many rounds, as one of 32 bits does, with 0.05: but for 0.6 %."""
+"""In so many rounds wrong coins fall, too: one of 32 bits, with 0.05, but for 0.6 % of cases."""
 
 _BEHIND: Final = 12
 """Frames of which each is dropped with a probability of 0.85: one is, but for 1e-10."""

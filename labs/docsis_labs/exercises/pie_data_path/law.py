@@ -19,8 +19,8 @@ PROB_LOW: Final = 228170138
 PROB_HIGH: Final = 2281701376
 
 CONFIDENCE: Final = 0.9999
-"""Confidence of each interval: of ten thousand seeds a right program misses it with one; the seed is
-fixed."""
+"""Confidence of each interval: of ten thousand seeds a right program misses it with one; the seed
+is fixed."""
 
 
 @dataclass(frozen=True)
