@@ -13,7 +13,7 @@ from rich.console import Console
 from toy_rows.made import catalogue, toys
 from toy_rows.pages import figure
 
-from docsis_experiments.reproduction import earlier, job, making
+from docsis_experiments.reproduction import earlier, job, making, showing
 from docsis_experiments.reproduction.costs import calibration
 from docsis_experiments.reproduction.figure import Figure, Figures, Made, Published
 from docsis_experiments.reproduction.job import Bench
@@ -114,7 +114,7 @@ def test_the_progress_counts_failures(
         def update(self, task: int, completed: float, description: str = "") -> None:
             seen.append(description.partition(":")[0])
 
-    monkeypatch.setattr(job, "progress_bar", lambda console: Bar())
+    monkeypatch.setattr(showing, "progress_bar", lambda console: Bar())
     player = Failing(lambda number, work: "was killed" if number in (1, 2) else "")
     told(rows, tmp_path, player, "^2 of 6 runs and draws failed", Level.STUDY)
     assert [one for one in seen if one] == [

@@ -3,17 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
 
 from rich.console import Console
 
 from docsis_control.config.errors import ConfigError
 from docsis_experiments.reproduction import asking, collecting, outcomes, tables
-from docsis_experiments.reproduction.catalogue.rule import FIRST, Rule
+from docsis_experiments.reproduction.catalogue.rule import Rule
 from docsis_experiments.reproduction.circumstances import Circumstances, now
 from docsis_experiments.reproduction.costs import calibration
 from docsis_experiments.reproduction.costs.estimate import Estimate, core_time
@@ -21,19 +19,18 @@ from docsis_experiments.reproduction.costs.estimate import estimate as estimated
 from docsis_experiments.reproduction.costs.ledger import Ledger
 from docsis_experiments.reproduction.costs.model import Model
 from docsis_experiments.reproduction.figure import Figures
-from docsis_experiments.reproduction.making import Account, Player, Show, make
+from docsis_experiments.reproduction.making import Account, Player, make
 from docsis_experiments.reproduction.planned import Plan
+from docsis_experiments.reproduction.problems import problems_of
 from docsis_experiments.reproduction.request import Request
 from docsis_experiments.reproduction.row import Level, Row
 from docsis_experiments.reproduction.shelf import Shelf
+from docsis_experiments.reproduction.showing import making_shown, tell
 from docsis_experiments.reproduction.sitting import Sitting
-from docsis_experiments.reproduction.writing import Undrawn, check_place, write
+from docsis_experiments.reproduction.writing import check_appended, check_place, write
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import RESULTS
 from docsis_testbed.progress import progress_bar
-
-_TOLD_FAILURES: Final = 3
-"""Works whose failures are told as soon as they happen."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +90,7 @@ def estimate(request: Request, *, jobs: int, console: Console, bench: Bench) -> 
         found[level] = estimated(plan, frozenset(missing.works), model)
     console.print(tables.costs(found))
     for words in tables.not_run(found):
-        _tell(console, words)
+        tell(console, words)
 
 
 def run(
@@ -123,13 +120,13 @@ def run(
     made = now(request.stage)
     plan = _plan(request, names, bench, console)
     if other := collecting.other_version(bench.shelf, request.stage):
-        _tell(console, other)
+        tell(console, other)
     account = Account()
     missing = _missing(plan, bench.shelf, console)
     _make(request, plan, missing, player, jobs, console, bench, account)
     kept = collecting.add_kept_readings(plan, request, bench.rows, bench.registered, bench.shelf)
     for words in kept:
-        _tell(console, words)
+        tell(console, words)
     sitting = Sitting(request, names, plan, account, made)
     done = outcomes.judged(sitting, bench.rows, bench.registered, bench.shelf)
     unextended = _extend(request, done, player, jobs, console, bench, made, account)
@@ -139,7 +136,7 @@ def run(
         # The page of all that was made is worth more than its history.
         told, not_kept = [str(error)], error
     for words in told:
-        _tell(console, words)
+        tell(console, words)
     written = write(sitting, done, earlier, bench.shelf, bench.figures, bench.results, console)
     if not_kept is not None:
         raise TestbedError(f"the page is written, and its outcomes are not kept: {not_kept}")
@@ -149,37 +146,10 @@ def run(
             f"{len(account.failures)} of {len(account.works)} runs and draws failed, the first: "
             f"{first}"
         )
-    if problems := _problems(request, plan, done, unextended, written.undrawn):
+    if problems := problems_of(request, plan, done, unextended, written.undrawn):
         more = f"; there are {len(problems) - 1} more problems" if len(problems) > 1 else ""
         raise TestbedError(f"{problems[0]}{more}")
     return written.folder
-
-
-def _problems(
-    request: Request,
-    plan: Plan,
-    done: outcomes.Outcomes,
-    unextended: Mapping[str, str],
-    undrawn: Sequence[Undrawn],
-) -> list[str]:
-    """What is wrong with rows that were asked for by name, in sentences without a full stop.
-
-    What is wrong with others, such as those of a paper, is told beside them.
-    """
-    found: list[str] = []
-    untold = {(one.row.id, one.asked.reading) for one in plan.rows if one.problem}
-    for name in (name for name in done.rows if name in request.names):
-        row = done.rows[name]
-        for number, one in sorted(row.readings.items()):
-            made = one.there == one.works and (one.works or number == FIRST)
-            if one.problem and (made or (name, number) in untold):
-                found.append(f"{name}: {one.problem}")
-        if row.why and row.readings:
-            found.append(f"{name}: {row.why}")
-        if name in unextended:
-            found.append(f"{name}: {unextended[name]}")
-    named = set(request.names)
-    return found + [one.words.rstrip(".") for one in undrawn if named & set(one.rows)]
 
 
 def _make(
@@ -210,7 +180,7 @@ def _make(
         f"already; the others take about {core_time(cost.missing)}{of}.",
         highlight=False,
     )
-    with _making(console, account, shelf, len(missing.works), cost.missing) as show:
+    with making_shown(console, account, shelf, len(missing.works), cost.missing) as show:
         make(plan, missing.works, player, shelf, ledger, cost.seconds, show, account)
     console.print(tables.accuracy(account), highlight=False)
 
@@ -241,7 +211,7 @@ def _extend(
                 "is undecided, and is not extended to 60 seeds, because its works with them cannot "
                 f"be told: {problem}"
             )
-            _tell(console, f"{name}: {untold[name]}")
+            tell(console, f"{name}: {untold[name]}")
             continue
         missing = _missing(plan, bench.shelf, console)
         if missing.works:
@@ -250,7 +220,7 @@ def _extend(
             model, _ = _model(bench.shelf, jobs, console)
             seconds = estimated(plan, added, model).missing
             if seconds > outcomes.MOST_EXTENSION_SECONDS:
-                _tell(
+                tell(
                     console,
                     f"{name}: is undecided, and is not extended to 60 seeds: the seeds that are "
                     f"added take about {core_time(seconds)} of a processor, and the catalogue "
@@ -269,7 +239,7 @@ def _extend(
         )
         done.replace(extended, plan)
         if own.failures:
-            _tell(
+            tell(
                 console,
                 f"{name}: keeps its outcome, because {len(own.failures)} runs of its extension "
                 "failed; the same command makes them again.",
@@ -286,21 +256,9 @@ def _check_places(request: Request, player: Player | None, bench: Bench) -> None
     if player is not None:
         outcomes.of(bench.shelf)
         if request.chosen_level is not Level.SMOKE:
-            _check_appended(outcomes.path(bench.shelf))
+            check_appended(outcomes.path(bench.shelf))
     if request.publish is not None:
         check_place(request.publish)
-
-
-def _check_appended(file: Path) -> None:
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with file.open("ab"):
-            pass
-    except OSError as error:
-        raise TestbedError(
-            f"{file}: outcomes cannot be added to it ({error.strerror}); make it writable, or put "
-            "it aside"
-        ) from None
 
 
 def _names(request: Request, bench: Bench) -> list[str]:
@@ -325,7 +283,7 @@ def _missing(plan: Plan, shelf: Shelf, console: Console) -> collecting.Missing:
         task = bar.add_task("looking at what is kept", total=len(plan.works))
         found = collecting.missing(plan, shelf, lambda count: bar.update(task, completed=count))
     for words in found.told:
-        _tell(console, words)
+        tell(console, words)
     return found
 
 
@@ -334,46 +292,3 @@ def _model(shelf: Shelf, jobs: int, console: Console) -> tuple[Model, Ledger]:
     with console.status("measuring this machine"):
         calibrated = calibration.costs(shelf.store.folder, jobs)
     return Model(calibrated, ledger.costs), ledger
-
-
-@contextmanager
-def _making(
-    console: Console, account: Account, shelf: Shelf, works: int, seconds: float
-) -> Iterator[Show]:
-    """Shows how far works are and why the first ones fail; after a stop, what of them is kept."""
-    before = len(account.made)
-    try:
-        with progress_bar(console) as bar:
-            task = bar.add_task(f"0/{works} works", total=max(seconds, 1e-9))
-            done = failed = 0
-
-            def show(words: str, passed: float, failure: str) -> None:
-                nonlocal done, failed
-                done += 1
-                if failure:
-                    failed += 1
-                    _tell_failure(console, failure, failed)
-                count = f"{done}/{works}, {failed} failed" if failed else f"{done}/{works}"
-                bar.update(task, completed=passed, description=f"{count}: {words[:40]}")
-
-            yield show
-    except BaseException:
-        console.print(
-            f"{len(account.made) - before} of {works} runs and draws have been made and are kept "
-            f"in {shelf.store.folder}; the same command goes on from there.",
-            soft_wrap=True,
-            highlight=False,
-        )
-        raise
-
-
-def _tell_failure(console: Console, failure: str, number: int) -> None:
-    """Tells the first failures at once, so that nobody waits for hours to learn of them."""
-    if number <= _TOLD_FAILURES:
-        _tell(console, f"Failed: {failure}")
-    if number == _TOLD_FAILURES:
-        _tell(console, "Other failures are counted; the page has the first one of each row.")
-
-
-def _tell(console: Console, words: str) -> None:
-    console.print(words, style="yellow", soft_wrap=True, highlight=False)

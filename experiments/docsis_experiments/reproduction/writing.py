@@ -17,10 +17,9 @@ from docsis_experiments.reports import folder as run_folder
 from docsis_experiments.reproduction import document, earlier, merging, outcomes, tables
 from docsis_experiments.reproduction.alone import alone_in
 from docsis_experiments.reproduction.catalogue.loader import registered_rules
-from docsis_experiments.reproduction.figure import Figure, Figures, place
-from docsis_experiments.reproduction.figure_data import as_data
+from docsis_experiments.reproduction.drawings import Undrawn, figures_of
+from docsis_experiments.reproduction.figure import Figures
 from docsis_experiments.reproduction.judge.kept import History
-from docsis_experiments.reproduction.judging import Drawn, drawn
 from docsis_experiments.reproduction.outcomes import Outcomes
 from docsis_experiments.reproduction.page import html
 from docsis_experiments.reproduction.shelf import Shelf
@@ -32,19 +31,6 @@ from docsis_testbed.looking import looked_at
 RESULTS_FILE: Final = "results.json"
 PAGE_FILE: Final = "report.html"
 PUBLISHED_PAGE: Final = "index.html"
-
-
-@dataclass(frozen=True)
-class Undrawn:
-    """Figures that cannot be drawn.
-
-    Attributes:
-        rows: Ids of the rows that they are of.
-        words: Which and why, in a sentence.
-    """
-
-    rows: tuple[str, ...]
-    words: str
 
 
 @dataclass(frozen=True)
@@ -120,7 +106,7 @@ def contents(
         for name, one in done.rows.items()
     ]
     made = sitting.made.as_data()
-    drawings, undrawn = _drawn(sitting, done, shelf, figures)
+    drawings, undrawn = figures_of(sitting, done, shelf, figures)
     content = {
         "experiment": document.EXPERIMENT,
         "version": document.VERSION,
@@ -160,43 +146,6 @@ def _history(shelf: Shelf) -> tuple[History, list[str]]:
         return History((), ()), [f"The page has no earlier outcomes: {error}"]
 
 
-def _drawn(
-    sitting: Sitting,
-    done: Outcomes,
-    shelf: Shelf,
-    figures: Mapping[Figures, tuple[str, ...]],
-) -> tuple[list[tuple[Drawn, dict[str, Any]]], list[Undrawn]]:
-    """The figures of a sitting with their data, and those that cannot be drawn."""
-    drawings: list[tuple[Drawn, dict[str, Any]]] = []
-    undrawn: list[Undrawn] = []
-    # In Mininet a row has one condition of those that its figure draws.
-    if sitting.request.stage == "mininet":
-        return drawings, undrawn
-    # Of two plans of a row the extended one comes last, and is drawn: the page judges that.
-    planned = [*sitting.plan.rows, *done.extended]
-    for draw, names in figures.items():
-        found, told = drawn({draw: names}, planned, done.rows, shelf)
-        undrawn += [Undrawn(names, words) for words in told]
-        for one in found:
-            try:
-                drawings.append((one, _as_data(one.figure)))
-            except ValueError as error:
-                words = f"Figure {one.figure.id} cannot be drawn: {error}."
-                undrawn.append(Undrawn(one.figure.rows, words))
-    return sorted(drawings, key=lambda each: place(each[0].figure.id)), undrawn
-
-
-def _as_data(figure: Figure) -> dict[str, Any]:
-    """A figure as results.json has it.
-
-    Raises:
-        ValueError: A line has too many points, or a number is not finite.
-    """
-    data = as_data(figure)
-    json.dumps(data, allow_nan=False)
-    return data
-
-
 def publish(content: dict[str, Any], folder: Path) -> Path:
     """Puts a sitting together with what a folder has of earlier ones.
 
@@ -226,6 +175,23 @@ def publish(content: dict[str, Any], folder: Path) -> Path:
                 raise TestbedError(f"{name}: no page can be made with it ({words})") from error
         _write(texts, folder)
     return folder / PUBLISHED_PAGE
+
+
+def check_appended(file: Path) -> None:
+    """Refuses, before a long sitting, a file that outcomes could not be added to after it.
+
+    Raises:
+        TestbedError: It cannot be opened for that.
+    """
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("ab"):
+            pass
+    except OSError as error:
+        raise TestbedError(
+            f"{file}: outcomes cannot be added to it ({error.strerror}); make it writable, or put "
+            "it aside"
+        ) from None
 
 
 def check_place(folder: Path) -> None:

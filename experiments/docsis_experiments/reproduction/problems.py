@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is wrong with rows that a user has asked for by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from docsis_experiments.reproduction.catalogue.rule import FIRST
+from docsis_experiments.reproduction.drawings import Undrawn
+from docsis_experiments.reproduction.outcomes import Outcomes
+from docsis_experiments.reproduction.planned import Plan
+from docsis_experiments.reproduction.request import Request
+
+
+def problems_of(
+    request: Request,
+    plan: Plan,
+    done: Outcomes,
+    unextended: Mapping[str, str],
+    undrawn: Sequence[Undrawn],
+) -> list[str]:
+    """What is wrong with rows that were asked for by name, in sentences without a full stop.
+
+    What is wrong with others, such as those of a paper, is told beside them.
+    """
+    found: list[str] = []
+    untold = {(one.row.id, one.asked.reading) for one in plan.rows if one.problem}
+    for name in (name for name in done.rows if name in request.names):
+        row = done.rows[name]
+        for number, one in sorted(row.readings.items()):
+            made = one.there == one.works and (one.works or number == FIRST)
+            if one.problem and (made or (name, number) in untold):
+                found.append(f"{name}: {one.problem}")
+        if row.why and row.readings:
+            found.append(f"{name}: {row.why}")
+        if name in unextended:
+            found.append(f"{name}: {unextended[name]}")
+    named = set(request.names)
+    return found + [one.words.rstrip(".") for one in undrawn if named & set(one.rows)]
