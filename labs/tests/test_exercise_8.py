@@ -80,7 +80,7 @@ def test_what_shares_by_chance_is_allowed_for() -> None:
     odds = [
         comb(40, k) * (1 / FLOW_QUEUES) ** k * (1 - 1 / FLOW_QUEUES) ** (40 - k) for k in range(41)
     ]
-    assert 6 * sum(odds[SHARED_BY_CHANCE + 1 :]) < 1e-4
+    assert 7 * sum(odds[SHARED_BY_CHANCE + 1 :]) < 1e-4
 
 
 _FIELDS = range(5)

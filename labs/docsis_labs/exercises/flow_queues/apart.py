@@ -21,9 +21,10 @@ BULK: Final = Flow(40_000)
 
 SHARED_BY_CHANCE: Final = 8
 """The most of 40 flows that may share one given sub-queue of 32: more do with a probability of
-3e-6. It is asked for five kinds of flows here, and for one by the limit's criterion."""
+3e-6. It is asked for six kinds of flows here, and for one by the limit's criterion."""
 
 _UDP_PORT, _TCP_PORT = "source port of UDP", "source port of TCP"
+_MAY_FRAGMENT: Final = "source port of UDP without DF"
 _DESTINATION_PORT: Final = "destination port"
 _SOURCE, _DESTINATION = "source address", "destination address"
 _PROTOCOL: Final = "protocol"
@@ -31,24 +32,33 @@ _PROTOCOL: Final = "protocol"
 _SHARED: Final = (
     (
         "one-queue",
-        {_UDP_PORT, _TCP_PORT, _DESTINATION_PORT, _SOURCE, _DESTINATION, _PROTOCOL},
+        {
+            *(_UDP_PORT, _MAY_FRAGMENT, _TCP_PORT, _DESTINATION_PORT),
+            *(_SOURCE, _DESTINATION, _PROTOCOL),
+        },
         "All flows waited for one another: which sub-queue does meta.sub_queue name?",
     ),
     (
         "no-ports",
-        {_UDP_PORT, _TCP_PORT, _DESTINATION_PORT},
+        {_UDP_PORT, _MAY_FRAGMENT, _TCP_PORT, _DESTINATION_PORT},
         "Flows between the same two hosts waited for one another: a flow has ports, too, and the "
         "program has to extract them.",
     ),
     (
         "no-source-port",
-        {_UDP_PORT, _TCP_PORT},
+        {_UDP_PORT, _MAY_FRAGMENT, _TCP_PORT},
         "Flows that differ in their source port alone waited for one another: all of the 5-tuple "
         "belongs into what the hash is taken of.",
     ),
     (
+        "only-without-df",
+        {_UDP_PORT, _TCP_PORT},
+        "Flows whose packets have the flag DF waited for one another, and without it they did not: "
+        "a packet is a fragment if MORE_FRAGMENTS is set or frag_offset is not 0, whatever DF is.",
+    ),
+    (
         "only-tcp",
-        {_UDP_PORT},
+        {_UDP_PORT, _MAY_FRAGMENT},
         "Flows of TCP were apart, and flows of UDP, which differ in nothing but their ports, "
         "waited for one another: UDP begins with the same two ports.",
     ),
@@ -56,6 +66,12 @@ _SHARED: Final = (
         "only-udp",
         {_TCP_PORT},
         "Flows of UDP were apart, but flows of TCP waited for one another.",
+    ),
+    (
+        "only-with-df",
+        {_MAY_FRAGMENT},
+        "Flows whose packets do not have the flag DF waited for one another: they could have been "
+        "fragmented, but are whole. A fragment has MORE_FRAGMENTS or a frag_offset.",
     ),
     (
         "no-addresses",
@@ -74,10 +90,13 @@ _ALONE: Final = {
 }
 
 
-def _stuck(program: Program, bulk: Flow, sparse: Sequence[Flow]) -> int:
+def _stuck(
+    program: Program, bulk: Flow, sparse: Sequence[Flow], *, dont_fragment: bool = True
+) -> int:
     """How many of the sparse flows' only frames waited behind all of the bulk flow's."""
     count = 20
-    sent = [Sent(START_US, bulk)] * count + [Sent(START_US + 10, flow, 64) for flow in sparse]
+    sent = [Sent(START_US, bulk, dont_fragment=dont_fragment)] * count
+    sent += [Sent(START_US + 10, flow, 64, dont_fragment=dont_fragment) for flow in sparse]
     came = [one.number for one in play(device(program), sent)]
     if count - 1 not in came:
         return len(sparse)
@@ -98,6 +117,7 @@ def apart(program: Program) -> Verdict:
     }
     waited = {field: _stuck(program, BULK, flows) for field, flows in by_field.items()}
     waited[_TCP_PORT] = _stuck(program, BULK.tcp, [flow.tcp for flow in by_field[_UDP_PORT]])
+    waited[_MAY_FRAGMENT] = _stuck(program, BULK, by_field[_UDP_PORT], dont_fragment=False)
     shared = {field for field, count in waited.items() if count > SHARED_BY_CHANCE}
     if _protocols_share(program, draws):
         shared.add(_PROTOCOL)

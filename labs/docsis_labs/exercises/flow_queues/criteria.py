@@ -17,6 +17,7 @@ from docsis_labs.exercises.flow_queues.apart import (
     apart,
 )
 from docsis_labs.exercises.flow_queues.flows import (
+    FCS,
     FLOW_LIMIT,
     FLOW_QUEUES,
     ICMP,
@@ -57,7 +58,11 @@ def order(program: Program) -> Verdict:
     """Frames of a flow that wait together, and fragments of a datagram."""
     lengths = _LENGTHS
     flows = [Flow(1000 + number) for number in range(8)]
-    sent = [Sent(START_US, flow, lengths[number % 4]) for number in range(24) for flow in flows]
+    sent = [
+        Sent(START_US, flow, lengths[number % 4], dont_fragment=flow.source_port % 2 == 0)
+        for number in range(24)
+        for flow in flows
+    ]
     if not _in_order(play(device(program), sent), sent):
         return Missed(
             "per-packet",
@@ -205,6 +210,18 @@ def limit(program: Program) -> Verdict:
             f"{passed} frames of 1250 bytes found room, and not {fit}: FLOW_LIMIT holds with the "
             "frame that comes.",
         )
+    for length, counted in ((100, 100), (50, 64)):
+        # Of two frames the second one waits for a millisecond until there are tokens for it.
+        full = [Sent(START_US, BULK, 1500)] * 2 + [Sent(START_US + 100, BULK, length)] * 700
+        passed = len(play(device(program), full)) - 2
+        fit = (FLOW_LIMIT - 1500) // counted
+        if passed != fit:
+            return Missed(
+                "no-fcs" if length == counted else "no-padding",
+                f"Beside a frame of 1500 bytes {passed} frames found room that come with "
+                f"{length - FCS} bytes, and not {fit}: with the FCS, and with the padding of what "
+                f"is below 64, each has {counted}.",
+            )
     return Passed(f"The flow waited for {longest / 1000:.1f} ms at the most; no other lost frames.")
 
 
@@ -224,6 +241,9 @@ def books(program: Program) -> Verdict:
             "Ten frames at a time, with nothing waiting in between, and in the end they were "
             "dropped: a frame that leaves has to be taken from the books, in egress.",
         )
+    drifting = _drifting(program)
+    if drifting is not None:
+        return drifting
     switch = device(program)
     play(switch, _burst(START_US, 100))
     count = len(play(switch, _burst(2_000_000, 24)))
@@ -234,6 +254,27 @@ def books(program: Program) -> Verdict:
             "frames found room: a frame that is dropped never was in the sub-queue.",
         )
     return Passed()
+
+
+def _drifting(program: Program) -> Missed | None:
+    """Frames of three lengths, one after the other: the shortest one is padded on a wire."""
+    switch = device(program)
+    count = 20
+    for n, length in enumerate((1500, 64, 50)):
+        play(
+            switch, [Sent(START_US + 2_000_000 * n + 2000 * k, BULK, length) for k in range(count)]
+        )
+        added, taken = (switch.read_registers(f"{name}_bytes") for name in ("enqueued", "dequeued"))
+        if added != taken:
+            drift = sum(added) - sum(taken)
+            return Missed(
+                "books-drift",
+                f"{count} frames that come with {length - FCS} bytes, {length} with the FCS, have "
+                f"all left, and the books differ by {drift} bytes: a frame is taken from them, at "
+                "the same index, with the length with which it was added. Egress counts the FCS "
+                "and the padding to 64 bytes, too.",
+            )
+    return None
 
 
 def fair(program: Program) -> Verdict:

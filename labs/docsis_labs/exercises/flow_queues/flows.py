@@ -30,6 +30,7 @@ ICMP: Final = 1
 IP_IN_IP: Final = 4
 """A protocol without ports, too: its data are another packet (RFC 2003)."""
 
+_DONT_FRAGMENT: Final = 0x4000
 _MORE_FRAGMENTS: Final = 0x2000
 
 
@@ -56,10 +57,12 @@ class Sent:
     Attributes:
         at_us: When.
         flow: Whose; None is no IPv4.
-        length: Bytes to the end of the FCS; 64 at least.
+        length: Bytes to the end of the FCS, as a virtual interface hands them over: without the
+            padding of frames below 64. 46 at least.
         fragment: None, or where a fragment begins, in 8 bytes; 0 is the first one.
         identification: Identification field of IPv4; the frame's own unless given.
         options: Whether there is an option of IPv4 behind its header, another one in each frame.
+        dont_fragment: Whether a packet that is no fragment has the flag DF.
     """
 
     at_us: int
@@ -68,6 +71,7 @@ class Sent:
     fragment: int | None = None
     identification: int | None = None
     options: bool = False
+    dont_fragment: bool = True
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,7 @@ def bytes_of(number: int, sent: Sent) -> bytes:
         head = _MACS + b"\x86\xdd"
     else:
         flow = sent.flow
-        fragment = 0x4000
+        fragment = _DONT_FRAGMENT if sent.dont_fragment else 0
         if sent.fragment is not None:
             fragment = sent.fragment or _MORE_FRAGMENTS
         identification = number if sent.identification is None else sent.identification

@@ -238,7 +238,7 @@ def idle(program: Program) -> Verdict:
 
 
 def long_silence(program: Program) -> Verdict:
-    """Silences after which a product of 64 bits, or a time of 32, is small again; a bound; a wide rate."""
+    """Silences after which a time or a rate of 32 bits, or a product of 64, is small; a bound."""
     switch = device(program, {1: _TEN})
     passed(switch, at_once(_START_US, 20, 1000))
     count = len(passed(switch, at_once(_START_US + (1 << 32) + 8, 20, 1000)))
