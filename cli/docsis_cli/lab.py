@@ -121,6 +121,7 @@ def run(
         finally:
             # With sudo, `make clean` and the next run without it need what is in there.
             give_back(here / "run")
+            _show_printed(submission.printed())
 
 
 @app.command()
@@ -142,7 +143,7 @@ def check(
         print(words, file=sys.stderr)
     result = grade(exercise, starting.folder_of(exercise, folder), sandbox, _OWN_SECONDS)
     if as_json:
-        print(json.dumps(result.document(), indent=2))
+        print(json.dumps(result.document(printed=True), indent=2))
     else:
         _show(result)
     if result.points < sum(criterion.points for criterion in exercise.criteria):
@@ -236,8 +237,20 @@ def _show(result: Result) -> None:
         _CONSOLE.print(f"{points}  {one.title}", style=marks[one.status.value])
         if one.text:
             _tell(f"            {one.text}")
+        _show_printed(one.printed, indent="            ")
     words = "; the rest has to be graded by hand" if result.by_hand else ""
     _tell(f"{result.points} of {sum(one.of for one in result.criteria)} points{words}")
+
+
+def _show_printed(printed: str, indent: str = "") -> None:
+    """Shows what a student's code printed: as text, whatever stands in it."""
+    if not printed.strip():
+        return
+    from rich.text import Text
+
+    _tell(f"{indent}It printed:")
+    for line in readable(printed).rstrip("\n").split("\n"):
+        _CONSOLE.print(Text(f"{indent}  {line}"), soft_wrap=True)
 
 
 def _table(results: list[Result]) -> Table:

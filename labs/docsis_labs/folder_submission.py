@@ -10,6 +10,7 @@ from docsis_labs import files
 from docsis_labs.errors import SubmissionError
 from docsis_labs.exercise import P4, PYTHON, YAML, Exercise, Kind
 from docsis_labs.sandbox.sandbox import Sandbox
+from docsis_labs.student.printed import Printed
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -34,6 +35,7 @@ class FolderSubmission:
         self._exercise = exercise
         self._folder = folder
         self._sandbox = sandbox
+        self._printed = Printed()
         self._students: dict[str, Student] = {}
         self._programs: dict[str, Program] = {}
         self._failures: dict[str, SubmissionError] = {}
@@ -66,12 +68,16 @@ class FolderSubmission:
             from docsis_labs.student.client import Student
 
             try:
-                self._students[name] = Student(self._sandbox, name, self.text(name))
+                self._students[name] = Student(self._sandbox, name, self.text(name), self._printed)
             except SubmissionError as error:
                 # It would fail in the same way for each criterion, and take its time again.
                 self._failures[name] = error
                 raise
         return self._students[name]
+
+    def printed(self) -> str:
+        """What the functions of `python` have printed since this was last asked."""
+        return self._printed.take()
 
     def program(self, name: str) -> Program:
         """A P4 file, compiled."""

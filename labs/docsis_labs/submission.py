@@ -38,6 +38,12 @@ class Submission(Protocol):
             SubmissionError: As of `text`; it cannot be imported.
         """
 
+    def printed(self) -> str:
+        """What the functions of `python` have printed since this was last asked.
+
+        It is short, and has whatever the student's code has put into it.
+        """
+
     def program(self, name: str) -> Program:
         """A P4 file, compiled.
 

@@ -32,6 +32,10 @@ class Handed:
         """It has no documents."""
         raise AssertionError(f"nobody needs {name} as {model}")
 
+    def printed(self) -> str:
+        """It has no Python that could print."""
+        return ""
+
     def python(self, name: str) -> Student:
         """It has no Python."""
         raise AssertionError(f"nobody needs the functions of {name}")

@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Final
 
@@ -41,7 +41,7 @@ def judged(exercise: Exercise, submission: Submission) -> Iterator[Judged]:
             titles = [c.title for c in exercise.criteria if c.id in missing]
             one = _made(criterion, Status.SKIPPED, f"First: {'; '.join(titles)}.")
         else:
-            one = _judged(criterion, submission)
+            one = replace(_judged(criterion, submission), printed=submission.printed())
         if one.status is Status.PASSED:
             passed.add(criterion.id)
         yield one

@@ -32,6 +32,8 @@ class Judged:
         status: What became of it.
         mistake: Id of the mistake that was probably made; "" of none.
         text: What was seen, or a hint.
+        printed: What the student's code printed meanwhile, for the student alone: anything may
+            stand in it.
     """
 
     id: str
@@ -41,6 +43,7 @@ class Judged:
     status: Status
     mistake: str
     text: str
+    printed: str = ""
 
 
 @dataclass(frozen=True)
@@ -73,15 +76,23 @@ class Result:
         """Whether somebody has to look at it."""
         return any(judged.status is Status.BY_HAND for judged in self.criteria)
 
-    def document(self) -> dict[str, Any]:
-        """As JSON has it."""
+    def document(self, *, printed: bool = False) -> dict[str, Any]:
+        """As JSON has it.
+
+        Args:
+            printed: Whether it has what the student's code printed.
+        """
+        criteria = [asdict(judged) for judged in self.criteria]
+        for criterion in criteria:
+            if not printed:
+                del criterion["printed"]
         return {
             "exercise": self.exercise,
             "submission": self.submission,
             "points": self.points,
             "of": ALL_POINTS,
             "status": "by-hand" if self.by_hand else "graded",
-            "criteria": [asdict(judged) for judged in self.criteria],
+            "criteria": criteria,
             "sandbox": self.sandbox,
             "processor_seconds": self.processor_seconds,
             "memory_mb": self.memory_mb,

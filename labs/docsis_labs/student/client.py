@@ -13,6 +13,7 @@ from docsis_labs.errors import SubmissionError
 from docsis_labs.sandbox.limits import PYTHON
 from docsis_labs.sandbox.sandbox import Sandbox, python
 from docsis_labs.student.pipes import Ended, Pipes, TooLate, TooMuch
+from docsis_labs.student.printed import Printed
 
 _INSIDE: Final = Path(__file__).with_name("inside.py")
 
@@ -35,25 +36,24 @@ class Student:
     is started again for the next call, as long as there is time.
     """
 
-    def __init__(self, sandbox: Sandbox, name: str, text: str) -> None:
+    def __init__(
+        self, sandbox: Sandbox, name: str, text: str, printed: Printed | None = None
+    ) -> None:
         """Loads a file.
 
         Args:
             sandbox: Where.
             name: Name of the file, for messages.
             text: What is in it.
+            printed: Gets what its code prints, also while it is loaded.
         """
         self._sandbox = sandbox
         self._name = name
         self._text = text
+        self._printed = Printed() if printed is None else printed
         self._hung = 0
         self._pipes: Pipes | None = None
         self._ready()
-
-    @property
-    def printed(self) -> str:
-        """The beginning of what the student's code has printed since it was loaded."""
-        return self._pipes.printed.decode(errors="replace") if self._pipes else ""
 
     def call(self, function: str, *arguments: Any) -> Any:
         """Calls a function.
@@ -112,8 +112,10 @@ class Student:
             return
         if self._hung >= _MOST_HUNG:
             raise self._too_slow("a function")
-        program = [python(), "-I", self._sandbox.inside(_INSIDE)]
-        self._pipes = Pipes(self._sandbox.start(program, PYTHON, files=[_INSIDE]))
+        # Unbuffered, since what it printed has to be there when it is killed in a loop.
+        program = [python(), "-I", "-u", self._sandbox.inside(_INSIDE)]
+        process = self._sandbox.start(program, PYTHON, files=[_INSIDE])
+        self._pipes = Pipes(process, self._printed)
         answer = self._asked({"name": self._name, "text": self._text}, "loading it")
         if answer.get("ready") is not True:
             self.close()
@@ -164,7 +166,6 @@ class Student:
             status = self._pipes.process.wait(_END_SECONDS)
         except Exception:
             status = None
-        printed = self.printed
         self.close()
         # bubblewrap tells a signal as a shell does.
         if status in {128 + signal.SIGXCPU, 128 + signal.SIGKILL, -signal.SIGXCPU, -signal.SIGKILL}:
@@ -173,7 +174,7 @@ class Student:
                 f"{self._name}: {doing} took more than {PYTHON.processor_seconds} s of processor "
                 "in all: is there a loop whose condition never becomes false?",
             )
-        if "MemoryError" in printed:
+        if "MemoryError" in self._printed.text:
             raise _too_much_memory(self._name, doing)
         raise SubmissionError(
             "ended",

@@ -13,15 +13,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from docsis_labs.student import starved
+from docsis_labs.student.printed import Printed
 
 LONGEST_ANSWER: Final = 4 << 20
 """Bytes of a line."""
 
 MOST_SAID: Final = 1 << 20
 """Bytes that may be printed."""
-
-_KEPT: Final = 2000
-"""Bytes of what was printed that are kept."""
 
 _CHUNK: Final = 1 << 16
 
@@ -47,11 +45,11 @@ class Pipes:
 
     Attributes:
         process: Its standard input takes lines, its standard output has answers.
-        printed: The beginning of what came through standard error.
+        printed: Gets what comes through standard error.
     """
 
     process: subprocess.Popen[bytes]
-    printed: bytes = b""
+    printed: Printed
     _said: int = 0
     _answers: bytearray = field(default_factory=bytearray)
 
@@ -65,6 +63,7 @@ class Pipes:
         self._err = process.stderr.fileno()
         for descriptor in (self._in, self._out, self._err):
             os.set_blocking(descriptor, False)
+        self._hears = True
         self._selector = selectors.DefaultSelector()
         for descriptor in (self._out, self._err):
             self._selector.register(descriptor, selectors.EVENT_READ)
@@ -105,11 +104,15 @@ class Pipes:
                             self._selector.unregister(self._in)
                     elif key.fd == self._err:
                         self._hear()
+                        if self._said > MOST_SAID:
+                            raise TooMuch
                     elif self._read():
                         return bytes(self._answers[: self._answers.index(b"\n")])
         finally:
             if waiting:
                 self._selector.unregister(self._in)
+            # What was printed before the answer may have come together with it.
+            self._hear()
 
     def _write(self, waiting: memoryview) -> int:
         try:
@@ -120,13 +123,15 @@ class Pipes:
             raise Ended from None
 
     def _hear(self) -> None:
-        heard = os.read(self._err, _CHUNK)
-        if not heard:
+        try:
+            heard = os.read(self._err, _CHUNK)
+        except BlockingIOError:
+            return
+        if not heard and self._hears:
             self._selector.unregister(self._err)
-        self.printed = (self.printed + heard)[:_KEPT]
+            self._hears = False
+        self.printed.hear(heard)
         self._said += len(heard)
-        if self._said > MOST_SAID:
-            raise TooMuch
 
     def _read(self) -> bool:
         """Whether the answer is complete."""
