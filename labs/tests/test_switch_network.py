@@ -19,7 +19,7 @@ from docsis_labs.exercises.numbered import plain
 from docsis_labs.exercises.pictures import program
 from docsis_labs.p4.packet_device import schema_of
 from docsis_labs.switch_network import TOPOLOGY
-from docsis_labs.switch_network.building import interfaces
+from docsis_labs.switch_network.building import interfaces, to_try
 from docsis_labs.switch_network.model import SwitchNetwork, load
 from docsis_labs.switch_network.provisioning import provision
 from docsis_testbed.errors import TestbedError
@@ -80,6 +80,23 @@ def test_a_program_of_another_exercise_is_refused_in_words() -> None:
         provisioned(3, of=8)
     assert caught.value.missed.mistake == "not-as-asked"
     assert "flow_queues.p4" in caught.value.missed.hint
+
+
+@pytest.mark.parametrize("number", _NUMBERS)
+def test_what_to_try_is_a_command_a_line(number: int) -> None:
+    one = network(number)
+    first, *commands, last = to_try(one).splitlines()
+    assert (first, last) == ("Try, one line after the other:", "exit leaves and cleans up.")
+    assert commands
+    for command in commands:
+        # Mininet's command line gives the whole line to the host that it begins with.
+        assert command.split()[0] in {host.name for host in one.hosts}
+        assert ";" not in command
+
+
+def test_without_a_hint_it_is_told_how_to_leave() -> None:
+    one = network(3).model_copy(update={"hint": ""})
+    assert to_try(one) == "exit leaves and cleans up."
 
 
 def test_interfaces_are_named_by_port() -> None:

@@ -113,8 +113,11 @@ def run(
                     highlight=False,
                 )
             console.print(
-                f"Try: {server} iperf3 -s -D -1; {host} iperf3 -c {server} -C cubic -t 5; "
-                "`docsis-p4 show` in another terminal; exit leaves and cleans up.",
+                # Mininet gives all that follows a host's name to that host: one command a line.
+                "Try, one line after the other:\n"
+                f"  {server} iperf3 -s -D -1\n"
+                f"  {host} iperf3 -c {server} -C cubic -t 5\n"
+                "`docsis-p4 show` in another terminal shows the queues; exit leaves and cleans up.",
                 soft_wrap=True,
             )
             terminal = Terminal()

@@ -36,6 +36,18 @@ def interfaces(network: SwitchNetwork) -> list[str]:
     return [f"{network.switch.name}-eth{host.port}" for host in network.hosts]
 
 
+def to_try(network: SwitchNetwork) -> str:
+    """What the user may type, as it has to be typed.
+
+    Mininet's command line gives all that follows a host's name to that host, so each command needs
+    a line of its own.
+    """
+    lines = [f"  {line}" for line in network.hint.splitlines()]
+    if lines:
+        lines.insert(0, "Try, one line after the other:")
+    return "\n".join([*lines, "exit leaves and cleans up."])
+
+
 def play(network: SwitchNetwork, program: Program, console: Console) -> None:
     """Builds the network, provisions the switch, and hands over until the user leaves.
 
@@ -59,12 +71,7 @@ def play(network: SwitchNetwork, program: Program, console: Console) -> None:
                 f"{program.name} runs on {network.switch.name} between {hosts}.",
                 highlight=False,
             )
-            if network.hint:
-                console.print(
-                    f"Try: {network.hint}; exit leaves and cleans up.",
-                    highlight=False,
-                    soft_wrap=True,
-                )
+            console.print(to_try(network), highlight=False, soft_wrap=True)
             terminal = Terminal()
             # Started again it would be without its program: it is told, and left.
             watched = [(f"switch {switch.name}", switch)]

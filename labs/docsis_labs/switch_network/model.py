@@ -62,7 +62,7 @@ class SwitchNetwork(Model):
     inverse_square_roots: str | None = Field(
         default=None, description="Control whose table inv_sqrt is filled."
     )
-    hint: str = Field(default="", description="What to type in Mininet.")
+    hint: str = Field(default="", description="What to type in Mininet: a command a line.")
 
     @model_validator(mode="after")
     def _distinct(self) -> Self:
