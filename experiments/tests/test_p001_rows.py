@@ -43,6 +43,7 @@ from docsis_experiments.reproduction.settings.p001_managers import (
 )
 from docsis_experiments.reproduction.settings.p001_quantities import ALL_100_210
 from docsis_experiments.reproduction.settings.p001_readings import Reading as Read
+from docsis_experiments.reproduction.settings.ratio import ratio
 from docsis_experiments.reproduction.settings.session_hash import queue
 from docsis_experiments.runs.outcome import PROBABILITIES, Group, Outcome
 from docsis_experiments.runs.unit import Unit
@@ -337,6 +338,42 @@ def test_goodput_falls_left_of_the_knee() -> None:
     mean = (4.7 + 4.75 + 4.8 + 4.8) / 4
     assert number(found["range of goodput"]) == pytest.approx(100 * 0.1 / mean)
     assert number(found["goodput 10ms over plateau"]) == pytest.approx(3 / mean)
+
+
+@pytest.mark.parametrize(
+    ("middle", "largest", "gains"),
+    [
+        (4.8, 4.81, 10),
+        (4.8, 4.9, 1),
+        (4.6, 4.8, -0.5),
+        (4.8, 4.8, None),
+        (4.8, 4.7, None),
+        (4.6, 4.5, None),
+    ],
+)
+def test_gains_are_compared_where_the_last_is_one(
+    middle: float, largest: float, gains: float | None
+) -> None:
+    def growing(manager: str, unit: Unit, group: str) -> Mapping[str, float]:
+        del unit
+        buffer = int(manager.split()[-2])
+        total = {400: middle, 960: largest}.get(buffer, 4.7)
+        ten = 10 if group.startswith("ftp-") else 1
+        return {"goodput": 0.0 if group == "game" else total / ten}
+
+    found = parts("001-F5b", values=growing)["gains"]
+    assert isinstance(found, Seeds)
+    for value in found.values.values():
+        assert math.isnan(value) if gains is None else value == pytest.approx(gains)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"), [(3, 2, 1.5), (0, 2, 0), (3, 0, math.inf), (-3, 0, -math.inf)]
+)
+def test_a_ratio_over_nothing_is_infinite(one: float, other: float, expected: float) -> None:
+    assert ratio(one, other) == expected
+    assert math.isnan(ratio(0, 0))
+    assert math.isnan(ratio(math.nan, 0))
 
 
 def test_knee_is_the_first_buffer_with_nearly_all() -> None:

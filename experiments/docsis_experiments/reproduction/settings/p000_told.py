@@ -16,6 +16,7 @@ from docsis_experiments.reproduction.settings.p000_pooled import Table, latencie
 from docsis_experiments.reproduction.settings.p000_population import Condition, conditions, label
 from docsis_experiments.reproduction.settings.p000_readings import Reading
 from docsis_experiments.reproduction.settings.p000_units import quantity
+from docsis_experiments.reproduction.settings.ratio import ratio as of_two
 from docsis_experiments.runs.outcome import Outcome
 
 _G711_MS: Final = 10
@@ -121,8 +122,8 @@ def value_of(
 
 
 def ratio(one: Mapping[int, float], other: Mapping[int, float]) -> Seeds:
-    """The ratios of the seeds that both have; NaN where there is nothing to divide by."""
-    return paired(one, other, lambda a, b: a / b if b else math.nan)
+    """The ratios of the seeds that both have."""
+    return paired(one, other, of_two)
 
 
 def paired(

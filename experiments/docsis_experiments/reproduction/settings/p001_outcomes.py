@@ -111,8 +111,3 @@ def line(buffers: Sequence[float], values: Sequence[float]) -> tuple[float, floa
     spread = float(((y - y.mean()) ** 2).sum())
     rest = float(((y - (slope * x + intercept)) ** 2).sum())
     return float(slope), 1 - rest / spread if spread else math.nan
-
-
-def ratio(one: float, other: float) -> float:
-    """NaN where there is nothing to divide by."""
-    return one / other if other else math.nan

@@ -32,6 +32,7 @@ from docsis_experiments.reproduction.settings.p002_traffic import (
     VIDEO_BPS,
     VIDEOS,
 )
+from docsis_experiments.reproduction.settings.ratio import ratio
 from docsis_experiments.runs.outcome import Outcome
 
 MEGABIT: Final = 1e6
@@ -103,11 +104,6 @@ def r_value(outcome: Outcome, which: Reading) -> float:
 def error(mean_mbps: float, flows: int) -> float:
     """Allocation error against the share of so many flows that can use all, percent."""
     return error_percent(mean_mbps, share_mbps(flows))
-
-
-def ratio(one: float, other: float) -> float:
-    """NaN where there is nothing to divide by."""
-    return one / other if other else math.nan
 
 
 def spread(values: Sequence[float]) -> float:

@@ -12,6 +12,7 @@ from docsis_experiments.reproduction.settings.p004_network import ROUND_TRIP_MS
 from docsis_experiments.reproduction.settings.p004_readings import Reading
 from docsis_experiments.reproduction.settings.p004_traffic import ALONE, DOWNLOADS
 from docsis_experiments.reproduction.settings.p004_units import quantity
+from docsis_experiments.reproduction.settings.ratio import ratio
 from docsis_experiments.runs.outcome import Outcome
 
 PAYLOAD: int = 1448
@@ -56,11 +57,6 @@ def goodput_mbps(outcome: Outcome) -> float:
 def frame_time_ms(outcome: Outcome) -> float:
     """From one full frame to the next."""
     return ratio(8e-3 * PAYLOAD, goodput_mbps(outcome))
-
-
-def ratio(one: float, other: float) -> float:
-    """NaN where there is nothing to divide by."""
-    return one / other if other else math.nan
 
 
 def slope(x: Sequence[float], y: Sequence[float]) -> float:

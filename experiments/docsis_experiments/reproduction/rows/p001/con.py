@@ -10,11 +10,12 @@ from typing import Final
 from docsis_experiments.reproduction.row import Level, Row
 from docsis_experiments.reproduction.settings.p001_figures import drop_tail, lred, sfq, sfq_lred
 from docsis_experiments.reproduction.settings.p001_levels import LARGEST
-from docsis_experiments.reproduction.settings.p001_outcomes import loss_percent, ratio
+from docsis_experiments.reproduction.settings.p001_outcomes import loss_percent
 from docsis_experiments.reproduction.settings.p001_readings import TCP_AND_LATENCY, Reading
 from docsis_experiments.reproduction.settings.p001_rows import Measuring, row
 from docsis_experiments.reproduction.settings.p001_traffic import GAME
 from docsis_experiments.reproduction.settings.p001_units import Setting
+from docsis_experiments.reproduction.settings.ratio import ratio
 from docsis_experiments.runs.outcome import Outcome
 
 _RANKED: Final = {

@@ -20,12 +20,7 @@ from docsis_experiments.reproduction.settings.p001_levels import (
     MININET_BUFFERS,
     buffers,
 )
-from docsis_experiments.reproduction.settings.p001_outcomes import (
-    goodput_mbps,
-    line,
-    ratio,
-    share_percent,
-)
+from docsis_experiments.reproduction.settings.p001_outcomes import goodput_mbps, line, share_percent
 from docsis_experiments.reproduction.settings.p001_quantities import ALL_100_210
 from docsis_experiments.reproduction.settings.p001_readings import (
     TCP_ALONE,
@@ -34,6 +29,7 @@ from docsis_experiments.reproduction.settings.p001_readings import (
 )
 from docsis_experiments.reproduction.settings.p001_rows import Measuring, row
 from docsis_experiments.reproduction.settings.p001_units import Setting
+from docsis_experiments.reproduction.settings.ratio import ratio
 from docsis_experiments.runs.outcome import Outcome
 
 _LEVEL_FROM: Final = 400

@@ -21,15 +21,12 @@ from docsis_experiments.reproduction.settings.p001_levels import (
     MININET_BUFFERS,
     buffers,
 )
-from docsis_experiments.reproduction.settings.p001_outcomes import (
-    loss_percent,
-    ratio,
-    share_percent,
-)
+from docsis_experiments.reproduction.settings.p001_outcomes import loss_percent, share_percent
 from docsis_experiments.reproduction.settings.p001_quantities import GAME_45_105
 from docsis_experiments.reproduction.settings.p001_readings import TCP_AND_LATENCY, Reading
 from docsis_experiments.reproduction.settings.p001_rows import Measuring, row
 from docsis_experiments.reproduction.settings.p001_units import Setting
+from docsis_experiments.reproduction.settings.ratio import ratio
 
 
 def _all(level: Level, which: Reading) -> Iterable[Setting]:

@@ -16,10 +16,11 @@ from docsis_experiments.reproduction.settings.p001_levels import (
     PLATEAU,
     buffers,
 )
-from docsis_experiments.reproduction.settings.p001_outcomes import line, ratio
+from docsis_experiments.reproduction.settings.p001_outcomes import line
 from docsis_experiments.reproduction.settings.p001_readings import TCP_AND_LATENCY, Reading
 from docsis_experiments.reproduction.settings.p001_rows import Measuring, row
 from docsis_experiments.reproduction.settings.p001_units import Setting
+from docsis_experiments.reproduction.settings.ratio import ratio
 from docsis_experiments.runs.outcome import Outcome
 
 

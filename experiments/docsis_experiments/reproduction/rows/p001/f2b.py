@@ -10,14 +10,11 @@ from typing import Final
 from docsis_experiments.reproduction.row import Level, Row
 from docsis_experiments.reproduction.settings.p001_figures import drop_tail
 from docsis_experiments.reproduction.settings.p001_levels import BUFFERS, PLATEAU, buffers
-from docsis_experiments.reproduction.settings.p001_outcomes import (
-    goodput_mbps,
-    loss_percent,
-    ratio,
-)
+from docsis_experiments.reproduction.settings.p001_outcomes import goodput_mbps, loss_percent
 from docsis_experiments.reproduction.settings.p001_readings import TCP_ALONE, Reading
 from docsis_experiments.reproduction.settings.p001_rows import Measuring, row
 from docsis_experiments.reproduction.settings.p001_units import Setting
+from docsis_experiments.reproduction.settings.ratio import ratio
 from docsis_experiments.runs.outcome import Outcome
 
 _SMALLEST: Final = BUFFERS[0]

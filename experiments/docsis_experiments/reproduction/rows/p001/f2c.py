@@ -11,10 +11,11 @@ from typing import Final
 from docsis_experiments.reproduction.row import Level, Row
 from docsis_experiments.reproduction.settings.p001_figures import drop_tail
 from docsis_experiments.reproduction.settings.p001_levels import PLATEAU, knee_buffers
-from docsis_experiments.reproduction.settings.p001_outcomes import goodput_mbps, ratio
+from docsis_experiments.reproduction.settings.p001_outcomes import goodput_mbps
 from docsis_experiments.reproduction.settings.p001_readings import TCP_ALONE, Reading
 from docsis_experiments.reproduction.settings.p001_rows import Measuring, row
 from docsis_experiments.reproduction.settings.p001_units import Setting
+from docsis_experiments.reproduction.settings.ratio import ratio
 from docsis_experiments.runs.outcome import Outcome
 
 _FLOWS: Final = (1, 2, 5, 10, 20)

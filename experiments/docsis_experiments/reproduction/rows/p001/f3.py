@@ -20,7 +20,6 @@ from docsis_experiments.reproduction.settings.p001_outcomes import (
     goodput_mbps,
     line,
     loss_percent,
-    ratio,
 )
 from docsis_experiments.reproduction.settings.p001_readings import (
     TCP_ALONE,
@@ -29,6 +28,7 @@ from docsis_experiments.reproduction.settings.p001_readings import (
 )
 from docsis_experiments.reproduction.settings.p001_rows import Measuring, row
 from docsis_experiments.reproduction.settings.p001_units import MEGABIT, Setting
+from docsis_experiments.reproduction.settings.ratio import ratio
 from docsis_experiments.runs.outcome import Outcome
 
 _LEAST: Final = 20

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Final
@@ -26,7 +27,6 @@ from docsis_experiments.reproduction.settings.p001_outcomes import (
     goodput_mbps,
     line,
     loss_percent,
-    ratio,
     share_percent,
     variation_percent,
 )
@@ -38,6 +38,7 @@ from docsis_experiments.reproduction.settings.p001_readings import (
 )
 from docsis_experiments.reproduction.settings.p001_rows import Measuring, row
 from docsis_experiments.reproduction.settings.p001_units import Setting
+from docsis_experiments.reproduction.settings.ratio import ratio
 from docsis_experiments.runs.outcome import Outcome
 
 _KNEE: Final = 50
@@ -89,7 +90,9 @@ def _rates(level: Level, which: Reading) -> Iterable[Setting]:
 
 def _gains(outcomes: Sequence[Outcome]) -> float:
     low, middle, high = map(goodput_mbps, outcomes)
-    return ratio(middle - low, high - middle)
+    last = high - middle
+    # A fall over a fall is a positive number, too, and no growth that gets less.
+    return (middle - low) / last if last > 0 else math.nan
 
 
 def _rates_alike(made: Measuring) -> None:

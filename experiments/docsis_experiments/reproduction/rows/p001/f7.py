@@ -11,10 +11,10 @@ from docsis_experiments.reproduction.row import Level, Row
 from docsis_experiments.reproduction.settings.p001_drawn import latency_and_rates
 from docsis_experiments.reproduction.settings.p001_figures import drop_tail, sfq_forced
 from docsis_experiments.reproduction.settings.p001_levels import BUFFERS, buffers
-from docsis_experiments.reproduction.settings.p001_outcomes import ratio
 from docsis_experiments.reproduction.settings.p001_readings import TCP_AND_LATENCY, Reading
 from docsis_experiments.reproduction.settings.p001_rows import Measuring, row
 from docsis_experiments.reproduction.settings.p001_units import Setting
+from docsis_experiments.reproduction.settings.ratio import ratio
 
 
 def _settings(level: Level, which: Reading) -> Iterable[Setting]:

@@ -24,8 +24,8 @@ from docsis_experiments.reproduction.settings.p001_draws import (
     meetings,
     together,
 )
-from docsis_experiments.reproduction.settings.p001_outcomes import ratio
 from docsis_experiments.reproduction.settings.p001_readings import Reading, reading
+from docsis_experiments.reproduction.settings.ratio import ratio
 
 _PLAIN: Final = Hashed(search=False, sessions=(2, 3, 10, 20))
 

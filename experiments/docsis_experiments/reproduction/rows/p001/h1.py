@@ -8,10 +8,11 @@ from typing import Final
 
 from docsis_experiments.reproduction.row import Level, Row
 from docsis_experiments.reproduction.settings.p001_figures import drop_tail, lred
-from docsis_experiments.reproduction.settings.p001_outcomes import of_all_packets, ratio
+from docsis_experiments.reproduction.settings.p001_outcomes import of_all_packets
 from docsis_experiments.reproduction.settings.p001_readings import TCP_ALONE, Reading
 from docsis_experiments.reproduction.settings.p001_rows import Measuring, row
 from docsis_experiments.reproduction.settings.p001_units import Setting
+from docsis_experiments.reproduction.settings.ratio import ratio
 from docsis_experiments.runs.outcome import Outcome
 
 _BUFFER: Final = 400

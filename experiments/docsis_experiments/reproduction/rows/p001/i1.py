@@ -8,7 +8,7 @@ from typing import Final
 
 from docsis_experiments.reproduction.row import Level, Row
 from docsis_experiments.reproduction.settings.p001_levels import LARGEST
-from docsis_experiments.reproduction.settings.p001_outcomes import goodput_mbps, ratio
+from docsis_experiments.reproduction.settings.p001_outcomes import goodput_mbps
 from docsis_experiments.reproduction.settings.p001_readings import TCP_ALONE, Reading
 from docsis_experiments.reproduction.settings.p001_rows import Measuring, row
 from docsis_experiments.reproduction.settings.p001_traffic import (
@@ -17,6 +17,7 @@ from docsis_experiments.reproduction.settings.p001_traffic import (
     LEDBAT_GROUP,
 )
 from docsis_experiments.reproduction.settings.p001_units import Setting
+from docsis_experiments.reproduction.settings.ratio import ratio
 from docsis_experiments.runs.outcome import Outcome
 
 _READINGS: Final = (*TCP_ALONE, Reading.LEDBAT_100MS)

@@ -14,14 +14,11 @@ from typing import Final
 
 from docsis_experiments.reproduction.row import Level, Row
 from docsis_experiments.reproduction.settings.p001_managers import scaled
-from docsis_experiments.reproduction.settings.p001_outcomes import (
-    drops_a_second,
-    mean_ms,
-    ratio,
-)
+from docsis_experiments.reproduction.settings.p001_outcomes import drops_a_second, mean_ms
 from docsis_experiments.reproduction.settings.p001_readings import TCP_ALONE, Reading
 from docsis_experiments.reproduction.settings.p001_rows import Measuring, row
 from docsis_experiments.reproduction.settings.p001_units import Setting
+from docsis_experiments.reproduction.settings.ratio import ratio
 from docsis_experiments.runs.outcome import Outcome
 
 _BUFFER: Final = 4000

@@ -8,12 +8,13 @@ from typing import Final
 
 from docsis_experiments.reproduction.row import Level, Row
 from docsis_experiments.reproduction.settings.p001_levels import LARGEST
-from docsis_experiments.reproduction.settings.p001_outcomes import asked, ratio
+from docsis_experiments.reproduction.settings.p001_outcomes import asked
 from docsis_experiments.reproduction.settings.p001_quantities import beside_trains
 from docsis_experiments.reproduction.settings.p001_readings import TCP_AND_LATENCY, Reading
 from docsis_experiments.reproduction.settings.p001_rows import Measuring, row
 from docsis_experiments.reproduction.settings.p001_traffic import GAME_GROUP, TRAIN_GROUP
 from docsis_experiments.reproduction.settings.p001_units import Setting
+from docsis_experiments.reproduction.settings.ratio import ratio
 from docsis_experiments.runs.outcome import Outcome
 
 _POINTS: Final = {

@@ -9,10 +9,11 @@ from typing import Final
 from docsis_experiments.reproduction.row import Level, Row
 from docsis_experiments.reproduction.settings.p001_figures import lred
 from docsis_experiments.reproduction.settings.p001_levels import LARGEST
-from docsis_experiments.reproduction.settings.p001_outcomes import mean_ms, ratio
+from docsis_experiments.reproduction.settings.p001_outcomes import mean_ms
 from docsis_experiments.reproduction.settings.p001_readings import TCP_ALONE, Reading
 from docsis_experiments.reproduction.settings.p001_rows import Measuring, row
 from docsis_experiments.reproduction.settings.p001_units import MEGABIT, Setting
+from docsis_experiments.reproduction.settings.ratio import ratio
 
 _USUAL: Final = lred(LARGEST)
 

@@ -17,7 +17,6 @@ from docsis_experiments.reproduction.settings.p002_outcomes import (
     all_goodput,
     measured,
     r_value,
-    ratio,
     spread,
 )
 from docsis_experiments.reproduction.settings.p002_quantities import (
@@ -29,6 +28,7 @@ from docsis_experiments.reproduction.settings.p002_readings import OF_RATINGS, U
 from docsis_experiments.reproduction.settings.p002_rows import Measuring, all_alone, alone, row
 from docsis_experiments.reproduction.settings.p002_traffic import ftp, round_trips_us
 from docsis_experiments.reproduction.settings.p002_units import Setting
+from docsis_experiments.reproduction.settings.ratio import ratio
 from docsis_experiments.runs.outcome import Outcome
 
 _FROM: Final = 5

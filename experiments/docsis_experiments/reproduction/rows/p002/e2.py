@@ -19,7 +19,6 @@ from docsis_experiments.reproduction.settings.p002_outcomes import (
     counted,
     measured,
     r_squared,
-    ratio,
     shares_beside_videos,
     spread,
 )
@@ -32,6 +31,7 @@ from docsis_experiments.reproduction.settings.p002_readings import OF_RATES, USU
 from docsis_experiments.reproduction.settings.p002_rows import Measuring, all_alone, alone, row
 from docsis_experiments.reproduction.settings.p002_traffic import VIDEO, VIDEOS, ftp
 from docsis_experiments.reproduction.settings.p002_units import Experiment, Setting
+from docsis_experiments.reproduction.settings.ratio import ratio
 from docsis_experiments.runs.outcome import Outcome
 
 _LEAST: Final = 1

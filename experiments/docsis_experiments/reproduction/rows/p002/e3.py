@@ -19,7 +19,6 @@ from docsis_experiments.reproduction.settings.p002_outcomes import (
     goodput_mbps,
     mean_goodput,
     measured,
-    ratio,
 )
 from docsis_experiments.reproduction.settings.p002_quantities import BINS_S, Span, deviation
 from docsis_experiments.reproduction.settings.p002_readings import (
@@ -32,6 +31,7 @@ from docsis_experiments.reproduction.settings.p002_readings import (
 from docsis_experiments.reproduction.settings.p002_rows import Measuring, row
 from docsis_experiments.reproduction.settings.p002_traffic import TIER2, ftp
 from docsis_experiments.reproduction.settings.p002_units import Experiment, Setting
+from docsis_experiments.reproduction.settings.ratio import ratio
 from docsis_experiments.runs.outcome import Outcome
 
 _SIGNED: Final = tuple(

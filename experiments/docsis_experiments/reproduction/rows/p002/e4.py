@@ -20,7 +20,6 @@ from docsis_experiments.reproduction.settings.p002_outcomes import (
     counted,
     goodput_mbps,
     mean_goodput,
-    ratio,
     share_mbps,
 )
 from docsis_experiments.reproduction.settings.p002_quantities import Span
@@ -28,6 +27,7 @@ from docsis_experiments.reproduction.settings.p002_readings import OF_RATES, Rea
 from docsis_experiments.reproduction.settings.p002_rows import Measuring, row
 from docsis_experiments.reproduction.settings.p002_traffic import UDP, UDP_MBPS, ftp
 from docsis_experiments.reproduction.settings.p002_units import Experiment, Setting
+from docsis_experiments.reproduction.settings.ratio import ratio
 from docsis_experiments.runs.outcome import Outcome
 
 _COMPARED_AT: Final = 9

@@ -16,11 +16,12 @@ import numpy as np
 
 from docsis_experiments.reproduction.row import Level, Row
 from docsis_experiments.reproduction.settings.p004_network import PAPERS, Channel
-from docsis_experiments.reproduction.settings.p004_outcomes import ratio, utilisation, variation
+from docsis_experiments.reproduction.settings.p004_outcomes import utilisation, variation
 from docsis_experiments.reproduction.settings.p004_points import largest, points
 from docsis_experiments.reproduction.settings.p004_readings import TCP
 from docsis_experiments.reproduction.settings.p004_rows import Measuring, row
 from docsis_experiments.reproduction.settings.p004_units import Setting
+from docsis_experiments.reproduction.settings.ratio import ratio
 from docsis_experiments.runs.outcome import Outcome
 
 _FILTER: Final = replace(PAPERS, ack_filter=True)

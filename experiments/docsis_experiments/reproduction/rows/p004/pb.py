@@ -9,14 +9,11 @@ from typing import Final
 
 from docsis_experiments.reproduction.row import Level, Row
 from docsis_experiments.reproduction.settings.p004_network import PAPERS
-from docsis_experiments.reproduction.settings.p004_outcomes import (
-    collisions,
-    compressed_percent,
-    ratio,
-)
+from docsis_experiments.reproduction.settings.p004_outcomes import collisions, compressed_percent
 from docsis_experiments.reproduction.settings.p004_readings import TCP_AND_SLOTS
 from docsis_experiments.reproduction.settings.p004_rows import Measuring, row
 from docsis_experiments.reproduction.settings.p004_units import Setting
+from docsis_experiments.reproduction.settings.ratio import ratio
 from docsis_experiments.runs.outcome import Outcome
 
 _MODEMS: Final = 200

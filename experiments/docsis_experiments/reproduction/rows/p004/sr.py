@@ -12,13 +12,13 @@ from docsis_experiments.reproduction.settings.p004_levels import modems
 from docsis_experiments.reproduction.settings.p004_network import PAPERS
 from docsis_experiments.reproduction.settings.p004_outcomes import (
     collisions,
-    ratio,
     response_seconds,
     utilisation,
 )
 from docsis_experiments.reproduction.settings.p004_readings import TCP_AND_SLOTS
 from docsis_experiments.reproduction.settings.p004_rows import Measuring, row
 from docsis_experiments.reproduction.settings.p004_units import Setting
+from docsis_experiments.reproduction.settings.ratio import ratio
 from docsis_experiments.runs.outcome import Outcome
 
 _HIGH_LOAD: Final = 300

@@ -14,15 +14,11 @@ from typing import Final
 from docsis_experiments.reproduction.row import Level, Row
 from docsis_experiments.reproduction.settings.p004_levels import USUAL, map_times
 from docsis_experiments.reproduction.settings.p004_network import Channel, network
-from docsis_experiments.reproduction.settings.p004_outcomes import (
-    PAYLOAD,
-    exponent,
-    goodput_mbps,
-    ratio,
-)
+from docsis_experiments.reproduction.settings.p004_outcomes import PAYLOAD, exponent, goodput_mbps
 from docsis_experiments.reproduction.settings.p004_readings import TCP
 from docsis_experiments.reproduction.settings.p004_rows import Measuring, row
 from docsis_experiments.reproduction.settings.p004_units import Setting
+from docsis_experiments.reproduction.settings.ratio import ratio
 from docsis_experiments.runs.outcome import Outcome
 
 _FRAME: Final = 1518
