@@ -16,6 +16,11 @@ _NAMES: Final = {PRIMARY: "the primary service flow", 0: "none"}
 
 _VOICE_WITH_ECN: Final = ("voice-ecn-01", "voice-ecn-10", "voice-ecn-11")
 
+_SOURCE_PORT: Final = (
+    "Its source port is another one than that of the packets before it, and should not matter: a "
+    "host chooses it anew for each connection."
+)
+
 _NOT_TAKEN: Final = (
     "No classifier takes it: is there an active one for it, and do all of its conditions hold?"
 )
@@ -65,6 +70,18 @@ def voice(submission: Submission) -> Verdict:
             "not-active",
             "No classifier takes it: is there one with a tos, and is it active?",
         )
+    if flows["voice"] == VOICE:
+        if flows["voice-source"] != VOICE:
+            return _missed(flows, "voice-source", "source-port-fixed", _SOURCE_PORT)
+        for name in ("voice-port", "voice-elsewhere"):
+            if flows[name] != VOICE:
+                return _missed(
+                    flows,
+                    name,
+                    "more-than-the-tos",
+                    "The DSCP says that it is voice, to whatever port and address: is there a "
+                    "condition too many?",
+                )
     others = ("tos-46", "af41", "dscp-before", "dscp-after", "cs6")
     return _all_right(flows, ("voice", *_VOICE_WITH_ECN, "voice-tcp", *others), "wrong-voice")
 
@@ -101,8 +118,23 @@ def games(submission: Submission) -> Verdict:
             "port-left-out",
             "A range has all ports from start to end.",
         )
-    names = ("game-first", "game-middle", "game-last", "game-before", "game-after")
-    return _all_right(flows, names, "wrong-games")
+    names = ("game-first", "game-middle", "game-last")
+    if all(flows[name] == GAMES for name in names):
+        for name in ("game-ecn", "game-af41"):
+            # What voice's condition takes too much of is told there.
+            if flows[name] not in (GAMES, VOICE):
+                return _missed(
+                    flows,
+                    name,
+                    "games-by-tos",
+                    "Games are what goes to their ports by UDP, whatever the ToS byte says. That "
+                    "voice wins where both match is a matter of priorities.",
+                )
+        if flows["game-from"] != GAMES:
+            return _missed(flows, "game-from", "source-port-fixed", _SOURCE_PORT)
+    return _all_right(
+        flows, (*names, "game-ecn", "game-elsewhere", "game-before", "game-after"), "wrong-games"
+    )
 
 
 def backup(submission: Submission) -> Verdict:
@@ -140,6 +172,16 @@ def backup(submission: Submission) -> Verdict:
             "any-server",
             "The classifier takes what goes to any server: give a destination address.",
         )
+    if flows["backup-elsewhere"] == BACKUP:
+        return _missed(
+            flows,
+            "backup-elsewhere",
+            "any-network",
+            "The destination mask leaves out the upper bytes of the address, so that a host of "
+            "any network matches that ends as server2 does.",
+        )
+    if flows["backup"] == BACKUP and flows["backup-from"] != BACKUP:
+        return _missed(flows, "backup-from", "source-port-fixed", _SOURCE_PORT)
     if flows["backup-udp"] == BACKUP:
         return _missed(
             flows, "backup-udp", "udp-too", "The classifier takes UDP, too: give a protocol."
@@ -158,7 +200,7 @@ def backup(submission: Submission) -> Verdict:
             "port-without-end",
             "One port is a range, too: without an end it goes up to 65535.",
         )
-    others = ("backup-port", "backup-udp", "backup-before", "backup-after")
+    others = ("backup-ecn", "backup-port", "backup-udp", "backup-before", "backup-after")
     return _all_right(flows, ("backup", *others), "wrong-backup")
 
 
@@ -174,7 +216,9 @@ def chat(submission: Submission) -> Verdict:
         )
     from docsis_labs.exercises.classify import written
 
-    if flows["chat"] == VOICE and written.of_equal_priority(submission.text(FILE), VOICE, GAMES):
+    if flows["chat"] == VOICE and written.of_equal_priority(
+        submission.text(FILE), VOICE, GAMES, PACKETS["chat"]
+    ):
         return Missed(
             "priorities-equal",
             "The classifiers of voice and of games both match it, and have the same rule_priority: "

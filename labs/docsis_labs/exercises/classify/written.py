@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -10,14 +11,22 @@ from pathlib import Path
 from docsis_control.config import yaml_file
 from docsis_control.modem_config.classifiers import Ip
 from docsis_control.modem_config.document import ModemConfiguration
+from docsis_control.modem_config.fields import ANY_PROTOCOL, TCP_OR_UDP
+from docsis_labs.exercises.classify.packets import Packet
 
 _DSCP_EF = 46
+_UDP = 17
 
 
 def _classifiers(text: str, flow: int) -> Iterator[tuple[int, Ip]]:
-    """Priorities and IP conditions of the active classifiers of a service flow."""
+    """Priorities and conditions of a service flow's active classifiers with none but of IPv4."""
     for classifier in _configuration(text).upstream_classifiers:
-        if classifier.service_flow_reference == flow and classifier.active is not False:
+        others = (classifier.ethernet, classifier.ieee_802_1q, classifier.ipv6)
+        if (
+            classifier.service_flow_reference == flow
+            and classifier.active is not False
+            and all(condition is None for condition in others)
+        ):
             yield classifier.rule_priority or 0, classifier.ip or Ip()
 
 
@@ -48,16 +57,39 @@ def address_outside_mask(text: str, flow: int) -> bool:
     )
 
 
-def of_equal_priority(text: str, one: int, other: int) -> bool:
-    """Whether each of two flows has one classifier, and the two leave it open which of them wins.
+def of_equal_priority(text: str, one: int, other: int, packet: Packet) -> bool:
+    """Whether it is open which of two flows gets a packet.
 
-    With more classifiers, or with conditions on the ToS byte in both, packets alone can tell.
+    That is so where the classifiers with the highest priority of those that match it lead to both.
     """
-    first, second = list(_classifiers(text, one)), list(_classifiers(text, other))
-    if len(first) != 1 or len(second) != 1:
-        return False
-    (priority, _), (other_priority, ip) = first[0], second[0]
-    return priority == other_priority and ip.tos is None
+    highest, other_highest = (
+        max((rank for rank, ip in _classifiers(text, flow) if _matches(ip, packet)), default=-1)
+        for flow in (one, other)
+    )
+    return highest == other_highest >= 0
+
+
+def _matches(ip: Ip, packet: Packet) -> bool:
+    """Whether a packet of UDP without options meets all conditions."""
+    tos, source, destination, ports = struct.unpack("!15xB10xII4s", packet.frame[:38])
+    source_port, destination_port = struct.unpack("!HH", ports)
+    return (
+        (ip.tos is None or ip.tos.low <= tos & ip.tos.mask <= ip.tos.high)
+        and ip.protocol in (None, _UDP, ANY_PROTOCOL, TCP_OR_UDP)
+        and _has_address(source, ip.source_address, ip.source_mask)
+        and _has_address(destination, ip.destination_address, ip.destination_mask)
+        and _in_range(source_port, ip.source_port_start, ip.source_port_end)
+        and _in_range(destination_port, ip.destination_port_start, ip.destination_port_end)
+    )
+
+
+def _has_address(there: int, address: str | None, mask: str | None) -> bool:
+    bits = int(IPv4Address(mask or "255.255.255.255"))
+    return address is None or there & bits == int(IPv4Address(address))
+
+
+def _in_range(port: int, first: int | None, last: int | None) -> bool:
+    return (first or 0) <= port <= (0xFFFF if last is None else last)
 
 
 def has_the_dscp_itself(text: str, flow: int) -> bool:
