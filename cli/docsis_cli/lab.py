@@ -221,13 +221,17 @@ def graded(
 def doctor() -> None:
     """Check that everything that exercises need works.
 
-    If something is missing it says how to get it.
+    If something is missing it says how to get it. The exit status is 1 where an exercise cannot be
+    done without it.
     """
     from docsis_labs.doctor import findings
 
-    for finding in findings():
+    found = findings()
+    for finding in found:
         mark = "yes" if finding.found else "no "
         _tell(f"{mark} {finding.what} (for {finding.needed_for}): {finding.text}.")
+    if any(finding.in_exercises and not finding.found for finding in found):
+        raise typer.Exit(1)
 
 
 def _show(result: Result) -> None:

@@ -14,7 +14,7 @@ from docsis_testbed.p4build import find_compiler
 P4C = (
     "p4lang's official package: on Debian and Ubuntu add p4lang's repository as "
     "https://github.com/p4lang/p4c#installing-packaged-versions-of-p4c says, then apt-get install "
-    "p4lang-p4c; or in a container, docker run p4lang/p4c"
+    "p4lang-p4c"
 )
 
 
@@ -27,12 +27,14 @@ class Finding:
         found: Whether it is there and works.
         text: What was found, or how to get it.
         needed_for: The exercises or commands that need it.
+        in_exercises: Whether an exercise cannot be done without it.
     """
 
     what: str
     found: bool
     text: str
     needed_for: str
+    in_exercises: bool = False
 
 
 def findings() -> list[Finding]:
@@ -45,17 +47,18 @@ def _world() -> Finding:
     try:
         from docsis_world import World
     except ImportError as error:
-        return Finding("virtual time", False, f"{error}: run `make setup-virtual`", needed)
+        return Finding("virtual time", False, f"{error}: run `make setup-virtual`", needed, True)
     if not hasattr(World, "collect"):
-        return Finding("virtual time", False, "an old build: run `make setup-virtual`", needed)
-    return Finding("virtual time", True, "docsis_world is built", needed)
+        words = "an old build: run `make setup-virtual`"
+        return Finding("virtual time", False, words, needed, True)
+    return Finding("virtual time", True, "docsis_world is built", needed, True)
 
 
 def _sandbox() -> Finding:
     reason = sandbox.why_not()
     text = "programs of others are kept apart" if reason is None else reason
     if reason is not None:
-        text += "; apt-get install bubblewrap. Without it only your own files are checked"
+        text += ". Without it only your own files are checked"
     return Finding("sandbox", reason is None, text, "lab grade")
 
 
@@ -63,12 +66,13 @@ def _compiler() -> Finding:
     compiler = find_compiler()
     needed = "exercises 3, 6, 7 and 8"
     if compiler is None:
-        return Finding("p4c", False, P4C, needed)
+        return Finding("p4c", False, P4C, needed, True)
     words = f"{compiler.command}, version {compiler.version}"
     reason = trial.why_not(compiler, sandbox.own_files())
     if reason is None:
-        return Finding("p4c", True, f"{words}, compiles a trial program", needed)
-    return Finding("p4c", False, f"{words}, fails with a trial program ({reason}); {P4C}", needed)
+        return Finding("p4c", True, f"{words}, compiles a trial program", needed, True)
+    failed = f"{words}, fails with a trial program ({reason}); {P4C}"
+    return Finding("p4c", False, failed, needed, True)
 
 
 def _mininet() -> Finding:

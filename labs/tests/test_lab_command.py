@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from docsis_cli import app
+from docsis_labs.doctor import Finding
 from docsis_labs.exercise import LABS
 from docsis_labs.sandbox import sandbox
 from docsis_labs.which import exercise_of
@@ -149,9 +150,24 @@ def test_a_class_in_all_formats(here: Path) -> None:
 def test_the_doctor_says_how_to_get_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("docsis_labs.doctor.find_compiler", lambda: None)
     status, words = lab("doctor")
-    assert status == 0
+    assert status == 1
     assert "p4lang-p4c" in words
+    assert "docker" not in words
     assert "sandbox" in words
+
+
+def test_the_doctor_fails_only_where_an_exercise_cannot_be_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = [
+        Finding("virtual time", True, "is built", "all exercises", in_exercises=True),
+        Finding("sandbox", False, "is missing", "lab grade"),
+        Finding("Mininet", False, "is missing", "make run"),
+    ]
+    monkeypatch.setattr("docsis_labs.doctor.findings", lambda: found)
+    status, words = lab("doctor")
+    assert status == 0
+    assert "no  sandbox (for lab grade): is missing." in words
 
 
 def test_all_are_listed() -> None:

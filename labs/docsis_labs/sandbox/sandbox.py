@@ -41,6 +41,13 @@ _SYSTEM: Final = (
 _DEVICES: Final = ("/dev/null", "/dev/zero", "/dev/urandom")
 _TRIAL_SECONDS: Final = 20
 
+_ALLOW_USERS: Final = (
+    "run as root, or allow user namespaces (on Ubuntu: sysctl "
+    "kernel.apparmor_restrict_unprivileged_userns=0)"
+)
+_ALLOW_ROOT: Final = "run where root may make namespaces, which containers often forbid"
+"""The next steps where bubblewrap is installed and refused."""
+
 
 @dataclass(frozen=True)
 class Sandbox:
@@ -172,10 +179,10 @@ def _parents(path: str) -> list[str]:
 
 @functools.cache
 def why_not() -> str | None:
-    """Why programs of others cannot be run here; None where they can."""
+    """Why programs of others cannot be run here, and what to do; None where they can."""
     found = shutil.which("bwrap")
     if found is None:
-        return "bubblewrap is not installed (Debian's package bubblewrap has it)"
+        return "bubblewrap is not installed: apt-get install bubblewrap"
     trial = Sandbox(Path(found))
     limits = Limits(processor_seconds=5, memory=96 << 20, processes=1, file_bytes=0, open_files=16)
     with trial.start([python(), "-I", "-c", "print(7)"], limits) as process:
@@ -183,10 +190,14 @@ def why_not() -> str | None:
             output, errors = process.communicate(timeout=_TRIAL_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
-            return f"bubblewrap did not start a program within {_TRIAL_SECONDS} s"
+            return (
+                f"bubblewrap did not start a program within {_TRIAL_SECONDS} s: the machine may "
+                "be busy, so try again"
+            )
     if output != b"7\n":
         words = errors.decode(errors="replace").strip().splitlines() or ["it says nothing"]
-        return f"bubblewrap does not work here: {words[-1]}"
+        allow = _ALLOW_ROOT if os.geteuid() == 0 else _ALLOW_USERS
+        return f"bubblewrap does not work here ({words[-1]}): {allow}"
     return None
 
 
