@@ -176,6 +176,14 @@ def test_all_are_listed() -> None:
     assert "modem.yaml" in words
 
 
+def test_a_path_is_not_broken_at_the_terminal_s_width(here: Path) -> None:
+    folder = here / ("long-" * 20)
+    shutil.copytree(LABS / "1-bufferbloat" / "solution", folder)
+    status, words = lab("run", 1, "--folder", folder)
+    assert status == 0
+    assert f"are in {folder}/run/round-trips.csv and .svg." in words
+
+
 def test_what_root_made_in_a_run_is_given_back(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Path] = []
     monkeypatch.setattr("docsis_labs.giving_back.give_back", given.append)

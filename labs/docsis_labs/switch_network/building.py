@@ -70,6 +70,7 @@ def play(network: SwitchNetwork, program: Program, console: Console) -> None:
             console.print(
                 f"{program.name} runs on {network.switch.name} between {hosts}.",
                 highlight=False,
+                soft_wrap=True,
             )
             console.print(to_try(network), highlight=False, soft_wrap=True)
             terminal = Terminal()

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+from functools import partial
 
 from docsis_labs.exercise import RunContext
 
@@ -26,7 +27,7 @@ def run(context: RunContext) -> None:
         writer.writerow(("sent_ns", "returned_ns"))
         writer.writerows(zip(measured.sent_ns, measured.returned_ns, strict=True))
     round_trips({"drop tail, 250 ms": measured}, folder / "round-trips.svg")
-    tell = context.console.print
+    tell = partial(context.console.print, soft_wrap=True)
     tell(f"{len(measured.sent_ns)} packets of a call are in {folder}/round-trips.csv and .svg.")
     tell(f"The load was on from {upload.BEGIN_NS} ns to {upload.END_NS} ns.")
     student = context.submission.python("bufferbloat.py")
