@@ -77,7 +77,7 @@ def validate(content: Mapping[str, Any], name: str) -> None:
     for place, date in _dates(content):
         if not _has_zone(date):
             raise TestbedError(
-                f'{name}: {place}: "{date[:40]}" is no date and time of ISO 8601 with a time zone'
+                f"{name}: {place}: {date[:40]!r} is no date and time of ISO 8601 with a time zone"
             )
 
 
