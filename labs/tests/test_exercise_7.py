@@ -87,6 +87,19 @@ def test_how_many_frames_keep_a_frame_is_asked_for_exactly(behind: int, mistake:
     assert verdict.mistake == mistake
 
 
+@pytest.mark.parametrize(
+    ("intervals", "mistake"), [(13, "count-starts-anew"), (21, "count-never-forgotten")]
+)
+def test_the_count_is_forgotten_after_16_intervals(intervals: int, mistake: str) -> None:
+    solution = program(7, "solution")
+    text = solution.json.decode()
+    assert text.count(f'"0x{1_600_000:012x}"') == 1
+    changed = text.replace(f"{1_600_000:012x}", f"{100_000 * intervals:012x}").encode()
+    verdict = JUDGES["again"](Program(solution.name, changed, solution.p4info))
+    assert isinstance(verdict, Missed)
+    assert verdict.mistake == mistake
+
+
 def test_a_program_that_drops_every_probe_is_told_so_by_a_run(tmp_path: Path) -> None:
     solution = program(7, "solution")
     document = json.loads(solution.json)

@@ -83,9 +83,9 @@ def _matches(ip: Ip, packet: Packet) -> bool:
     )
 
 
-def _has_address(there: int, address: str | None, mask: str | None) -> bool:
-    bits = int(IPv4Address(mask or "255.255.255.255"))
-    return address is None or there & bits == int(IPv4Address(address))
+def _has_address(there: int, address: IPv4Address | None, mask: IPv4Address | None) -> bool:
+    bits = 0xFFFF_FFFF if mask is None else int(mask)
+    return address is None or there & bits == int(address)
 
 
 def _in_range(port: int, first: int | None, last: int | None) -> bool:
