@@ -229,8 +229,8 @@ def again(program: Program) -> Verdict:
 def _wrong_start(silence_ms: int, gap_ms: float, count: int, *, goes_on: bool) -> Missed:
     expected = INTERVAL_US / sqrt(count) / 1000
     seen = (
-        f"A queue stood about {silence_ms / 1000:.1f} s after the one before, and the second drop came "
-        f"{gap_ms:.1f} ms after the first and not {expected:.1f}:"
+        f"A queue stood about {silence_ms / 1000:.1f} s after the one before, and the second drop "
+        f"came {gap_ms:.1f} ms after the first and not {expected:.1f}:"
     )
     if not goes_on:
         return Missed(
