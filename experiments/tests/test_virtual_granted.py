@@ -41,6 +41,8 @@ pytestmark = pytest.mark.long
 SEEDS: Final = range(1, 6)
 MAP_MS: Final = 2.0
 LINKS_MS: Final = LINKS_US / 1000
+PROBES_NS: Final = 20_137_000
+"""From one probe to the next: no multiple of a MAP, so that they meet MAPs at any moment."""
 PROBE_MS: Final = 0.01
 """More than a probe and a minislot take at 1 Gbit/s."""
 IDLE_MS: Final = {
@@ -79,13 +81,12 @@ def run(folder: Path, channel: str, manager: Preset, seed: int) -> Seen:
     topology = residential(folder, channel)
     with played(topology, folder, manager, seed) as play:
         world = play.world
-        # No multiple of a MAP.
-        idle = world.probes("cpe1", "server1", count=140, interval_ns=20_137_000)
+        idle = world.probes("cpe1", "server1", count=140, interval_ns=PROBES_NS)
         play.run_until("idle", 3)
         uploads = [world.tcp_transfer("cpe2", "server1", 5201 + n) for n in range(4)]
         begins = play.run_until("ramp", LOADED_S)
         received = sum(world.received(number) for number in uploads)
-        loaded = world.probes("cpe1", "server1", count=840, source_port=4000)
+        loaded = world.probes("cpe1", "server1", count=840, interval_ns=PROBES_NS, source_port=4000)
         ends = play.run_until("loaded", END_S)
         assert told(world).counters.maps_lost == 0
         received = sum(world.received(number) for number in uploads) - received
