@@ -19,7 +19,16 @@ from docsis_experiments.reproduction.figure import Figure, Figures, Made, Publis
 from docsis_experiments.reproduction.job import Bench
 from docsis_experiments.reproduction.making import MOST_ALIKE, Done, Player, Processes
 from docsis_experiments.reproduction.request import Request
-from docsis_experiments.reproduction.row import Asked, Exact, Level, Measured, Results, Row, Work
+from docsis_experiments.reproduction.row import (
+    Asked,
+    Computation,
+    Exact,
+    Level,
+    Measured,
+    Results,
+    Row,
+    Work,
+)
 from docsis_experiments.reproduction.shelf import Shelf
 from docsis_experiments.runs.store import Store
 from docsis_testbed.errors import TestbedError
@@ -58,13 +67,18 @@ class Failing:
 
 
 def told(
-    rows: dict[str, Row], folder: Path, player: Player, words: str, level: Level = Level.FULL
+    rows: dict[str, Row],
+    folder: Path,
+    player: Player,
+    words: str,
+    level: Level = Level.FULL,
+    names: tuple[str, ...] = ("000-B1",),
 ) -> str:
-    """What a sitting of one row says before it fails with some words."""
+    """What a sitting says before it fails with some words."""
     bench = Bench(rows, MANY, Shelf(Store(folder / "kept")), results=folder / "results")
     console = Console(record=True, width=200, file=(folder / "console").open("w"))
     with pytest.raises(TestbedError, match=words):
-        job.run(Request(("000-B1",), level), player=player, jobs=1, console=console, bench=bench)
+        job.run(Request(names, level), player=player, jobs=1, console=console, bench=bench)
     return console.export_text()
 
 
@@ -94,6 +108,21 @@ def test_one_that_is_made_in_between_or_another_reason_is_no_end(
     player = Failing(why)
     told(rows, tmp_path, player, r"^117 of 120 runs and draws failed, the first: .*no space left")
     assert player.asked == 120
+
+
+def test_a_reason_that_one_row_alone_has_hinders_no_other(
+    rows: dict[str, Row], tmp_path: Path
+) -> None:
+    player = Failing(lambda number, work: "no" if isinstance(work, Computation) else "")
+    words = "^120 of [0-9]+ runs and draws failed, the first: .*no$"
+    told(rows, tmp_path, player, words, names=("000-A1", "000-B1"))
+    assert player.asked > 120
+
+
+def test_a_reason_that_two_rows_have_ends_it(rows: dict[str, Row], tmp_path: Path) -> None:
+    player = Failing(lambda number, work: "no space left")
+    told(rows, tmp_path, player, "^20 runs and draws in a row", names=("000-A1", "000-B1"))
+    assert player.asked == MOST_ALIKE
 
 
 def test_the_progress_counts_failures(

@@ -8,7 +8,7 @@ no processor waits for another at the end.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
@@ -30,8 +30,8 @@ Show = Callable[[str, float, str], None]
 work failed, or "" where it did not."""
 
 MOST_ALIKE: Final = 20
-"""Works in a row that fail for the same reason before nothing more is tried: a disk that is full,
-or code that was changed, would fail all others, too."""
+"""Works one after the other that fail for the same reason before nothing more is tried: a disk that
+is full, or code that was changed, would fail all others, too."""
 
 
 @dataclass
@@ -172,7 +172,7 @@ def make(
     keys = {id(missing[key]): key for key in ordered}
     read = Reader()
     passed = 0.0
-    alike = _Alike()
+    alike = _Alike(_rows_of(plan, ordered))
     with closing(player([missing[key] for key in ordered])) as each:
         for done in each:
             key = keys[id(done.work)]
@@ -187,30 +187,49 @@ def make(
                     account.seconds += done.processor_seconds
                     account.estimated += estimated[key]
             show(words(done.work), passed, done.failure)
-            alike.look(done)
+            alike.look(done, key)
 
 
 class _Alike:
-    """Ends a sitting in which one work after the other fails for the same reason."""
+    """Ends a sitting in which one work after the other fails for the same reason.
 
-    def __init__(self) -> None:
+    A reason that one row alone has may be the row's own, and others can still be made.
+    """
+
+    def __init__(self, rows: Mapping[str, frozenset[str]]) -> None:
+        """Args: the rows that need a work, by its key."""
+        self._rows = rows
+        self._others = len(frozenset().union(*rows.values())) > 1
         self._reason = ""
         self._count = 0
+        self._common: frozenset[str] = frozenset()
 
-    def look(self, done: Done) -> None:
+    def look(self, done: Done, key: str) -> None:
         """Looks at the next work that has ended.
 
         Raises:
             TestbedError: It is the last one of too many.
         """
-        reason = _reason(done)
-        self._count = self._count + 1 if reason and reason == self._reason else 1
-        self._reason = reason
-        if reason and self._count >= MOST_ALIKE:
+        reason, rows = _reason(done), self._rows[key]
+        if reason and reason == self._reason:
+            self._count += 1
+            self._common &= rows
+        else:
+            self._reason, self._count, self._common = reason, 1, rows
+        if reason and self._count >= MOST_ALIKE and not (self._others and self._common):
             raise TestbedError(
                 f"{self._count} runs and draws in a row failed for the same reason, so no other is "
                 f"tried; the last: {done.failure}"
             )
+
+
+def _rows_of(plan: Plan, keys: Iterable[str]) -> dict[str, frozenset[str]]:
+    """The ids of the rows that need each of some works."""
+    found: dict[str, set[str]] = {key: set() for key in keys}
+    for planned in plan.rows:
+        for key in found.keys() & planned.keys:
+            found[key].add(planned.row.id)
+    return {key: frozenset(rows) for key, rows in found.items()}
 
 
 def _reason(done: Done) -> str:
