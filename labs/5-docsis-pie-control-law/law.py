@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DOCSIS-PIE's control law (RFC 8034, section 4.2 and appendix A): complete the TODOs.
+"""DOCSIS-PIE's control law (RFC 8034, section 4 and appendix A.2): complete the TODOs.
 
 The functions get and return plain numbers. Delays are in seconds, rates in bytes per second.
 """

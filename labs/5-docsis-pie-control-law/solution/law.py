@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DOCSIS-PIE's control law (RFC 8034, section 4.2 and appendix A)."""
+"""DOCSIS-PIE's control law (RFC 8034, section 4 and appendix A.2)."""
 
 A = 0.25  # RFC 8034, appendix A.1: weight of the distance to the target
 B = 2.5  # weight of the trend
