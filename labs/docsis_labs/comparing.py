@@ -62,6 +62,7 @@ def compared(
     mistakes: Sequence[Mistake],
     *,
     part: str | None = None,
+    unchanged: bool = False,
 ) -> Verdict:
     """Calls a student's function with each case.
 
@@ -75,14 +76,23 @@ def compared(
             or else the first that does the same in most of those in which the student's function
             is wrong, and in at least half of them.
         part: Key of what is compared, of functions that return a dict.
+        unchanged: Whether the function has to leave its arguments as they are.
     """
-    answers = [_part(one, part) for one in submission.python(file).call_each(function, cases)]
+    student = submission.python(file)
+    answers = [_part(one, part) for one in student.call_each(function, cases)]
     expected = [_part(right(*case), part) for case in cases]
     wrong = [
         number
         for number, (is_so, should) in enumerate(zip(answers, expected, strict=True))
         if not close(is_so, should)
     ]
+    if not wrong and unchanged and student.changed is not None:
+        words = ", ".join(_words(value) for value in cases[student.changed])
+        return Missed(
+            "changes-arguments",
+            f"{function}({words}) returned what is right, but changed what it was given: its "
+            "caller may still need that, so put what is new into a new value.",
+        )
     if not wrong:
         return Passed(f"{len(cases)} cases are right.")
     first = wrong[0]

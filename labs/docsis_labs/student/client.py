@@ -34,6 +34,10 @@ class Student:
 
     Whatever goes wrong raises a SubmissionError whose hint names it. A process that hung or ended
     is started again for the next call, as long as there is time.
+
+    Attributes:
+        changed: Of the last calls, the number of the first one that changed its arguments, which
+            are its own; None where none did, as far as the process says.
     """
 
     def __init__(
@@ -52,6 +56,7 @@ class Student:
         self._text = text
         self._printed = Printed() if printed is None else printed
         self._hung = 0
+        self.changed: int | None = None
         self._pipes: Pipes | None = None
         self._ready()
 
@@ -71,8 +76,12 @@ class Student:
     def call_each(self, function: str, arguments: Sequence[Sequence[Any]]) -> list[Any]:
         """Calls a function many times, which is quicker than one by one; what it returned."""
         values: list[Any] = []
+        changed: int | None = None
         for first in range(0, len(arguments), _BATCH):
             values += self._called(function, [list(a) for a in arguments[first : first + _BATCH]])
+            if changed is None and self.changed is not None:
+                changed = first + self.changed
+        self.changed = changed
         return values
 
     def number(self, function: str, *arguments: Any) -> float:
@@ -102,7 +111,9 @@ class Student:
     def _called(self, function: str, each: list[list[Any]]) -> list[Any]:
         self._ready()
         answer = self._asked({"function": function, "each": each}, f"{function}()")
-        values = answer.get("values")
+        values, changed = answer.get("values"), answer.get("changed")
+        known = type(changed) is int and 0 <= changed < len(each)
+        self.changed = changed if known else None
         if isinstance(values, list) and len(values) == len(each):
             return values
         raise self._refusal(answer, function, each)

@@ -50,9 +50,11 @@ def _called(module: types.ModuleType, name: str, call: dict[str, object]) -> obj
     if not callable(function):
         return {"missing": call["function"]}
     values = []
+    changed = None
     arguments = call["each"]
     assert isinstance(arguments, list)
     for number, one in enumerate(arguments):
+        before = json.dumps(one)
         try:
             value = function(*one)
         except BaseException as error:
@@ -63,7 +65,16 @@ def _called(module: types.ModuleType, name: str, call: dict[str, object]) -> obj
         except BaseException:
             return {"bad": _words(value), "type": type(value).__name__, "number": number}
         values.append(value)
-    return {"values": values}
+        if changed is None and not _is_still(one, before):
+            changed = number
+    return {"values": values, "changed": changed}
+
+
+def _is_still(arguments: object, before: str) -> bool:
+    try:
+        return json.dumps(arguments) == before
+    except BaseException:
+        return False
 
 
 def _failure(error: BaseException, name: str) -> dict[str, object]:

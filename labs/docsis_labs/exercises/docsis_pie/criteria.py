@@ -102,10 +102,14 @@ def scale(submission: Submission) -> Verdict:
 
 
 def _states(
-    probabilities: Sequence[float], delays: Sequence[tuple[float, float]], *, bursting: bool = False
+    probabilities: Sequence[float],
+    delays: Sequence[tuple[float, float]],
+    *,
+    target: float = _TARGET,
+    bursting: bool = False,
 ) -> list[tuple[dict[str, float], float, float, bool]]:
     return [
-        ({"drop_prob": probability, "qdelay_old": old}, now, _TARGET, bursting)
+        ({"drop_prob": probability, "qdelay_old": old}, now, target, bursting)
         for probability in probabilities
         for old, now in delays
     ]
@@ -113,6 +117,10 @@ def _states(
 
 _MIDDLE: Final = ((0.012, 0.015), (0.016, 0.012), (0.008, 0.006), (0.006, 0.190), (0.1, 0.1))
 """Delays before and now, in seconds, at which nothing decays and nothing grows."""
+
+
+_RISING: Final = ((0.012, 0.015), (0.006, 0.190), (0.1, 0.1))
+"""Those of them at which the probability rises, with a target of 20 ms as well."""
 
 
 def _mistakes() -> list[Mistake]:
@@ -145,6 +153,18 @@ _WRONG: Final = (
     ),
     ("weights-swapped", "A and B have changed places.", "swapped"),
     ("step-not-scaled", "update() does not scale the step.", "not_scaled"),
+    (
+        "target-fixed",
+        "The target is 10 ms here whatever it is given: latency_target is an argument, since "
+        "another service flow may have another one.",
+        "target_fixed",
+    ),
+    (
+        "short-table",
+        "update() scales as if RFC 8034's table began at 0.001 and ended at 1: call scale(), "
+        "which has all of its columns.",
+        "short_table",
+    ),
     (
         "no-cap",
         "The step is not limited: where drop_prob is 0.1 or more it is 0.02 at the most.",
@@ -215,10 +235,19 @@ _WRONG: Final = (
 
 
 def step(submission: Submission) -> Verdict:
-    """TODO 3 and 4: probabilities that neither end of the range is near."""
+    """TODO 3 and 4: probabilities that do not come to either end of the range, and two targets."""
     from docsis_labs.exercises.docsis_pie import reference
 
-    cases = _states((0.02, 0.05, 0.09, 0.1, 0.12, 0.4), _MIDDLE)
+    cases = [
+        case
+        for target in (_TARGET, 2 * _TARGET)
+        for case in (
+            *_states((0.02, 0.05, 0.09, 0.1, 0.12, 0.4), _MIDDLE, target=target),
+            *_states((3e-5,), _RISING, target=target),
+            # It falls from 2 to less than 0.1.
+            *_states((2.0,), ((0.15, 0.05),), target=target),
+        )
+    ]
     return compared(submission, FILE, "update", reference.update, cases, _mistakes())
 
 
@@ -241,20 +270,27 @@ def decay(submission: Submission) -> Verdict:
 
 
 def bounds(submission: Submission) -> Verdict:
-    """TODO 6."""
+    """TODO 6; and whether the old state is kept, which here makes no other criterion wait."""
     from docsis_labs.exercises.docsis_pie import reference
 
     low = _states((0.0, 1e-4), ((0.2, 0.006), (0.05, 0.006)))
     high = _states((13.59, 13.6), ((0.25, 0.25),))
     bursts = _states((0.0, 0.02, 0.3), _MIDDLE, bursting=True)
-    return _probabilities(submission, reference.update, [*low, *high, *bursts])
+    cases = [*low, *high, *bursts]
+    return _probabilities(submission, reference.update, cases, unchanged=True)
 
 
 def _probabilities(
-    submission: Submission, right: Callable[..., Any], cases: Sequence[tuple[Any, ...]]
+    submission: Submission,
+    right: Callable[..., Any],
+    cases: Sequence[tuple[Any, ...]],
+    *,
+    unchanged: bool = False,
 ) -> Verdict:
     """The probability alone: what else update() returns is a matter of `step`."""
-    return compared(submission, FILE, "update", right, cases, _mistakes(), part="drop_prob")
+    return compared(
+        submission, FILE, "update", right, cases, _mistakes(), part="drop_prob", unchanged=unchanged
+    )
 
 
 def closed_loop(submission: Submission) -> Verdict:

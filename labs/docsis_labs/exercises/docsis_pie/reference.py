@@ -69,6 +69,8 @@ class Wrong:
         """One interval."""
         wrong = self.flags
         prob, old = state["drop_prob"], state["qdelay_old"]
+        if "target_fixed" in wrong:
+            target = TARGET
         distance = target - qdelay if "sign" in wrong else qdelay - target
         trend = 0.0 if "no_trend" in wrong else qdelay - old
         if "trend_backwards" in wrong:
@@ -76,7 +78,7 @@ class Wrong:
         weights = (2.5, 0.25) if "swapped" in wrong else (0.25, 2.5)
         p = weights[0] * distance + weights[1] * trend
         if "not_scaled" not in wrong:
-            p = scale(p, prob)
+            p = scale(p, min(max(prob, 1e-3), 0.5) if "short_table" in wrong else prob)
         capped = prob > 0.1 if "cap_above" in wrong else prob >= 0.1
         if capped and "no_cap" not in wrong:
             p = min(p, 0.02)
