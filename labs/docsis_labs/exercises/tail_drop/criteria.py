@@ -22,13 +22,15 @@ LEAST_SHARE: Final = 0.9
 """The least goodput, as a part of the rate, as the exercise's page says."""
 
 _RATE: Final = 20_000_000
+_OTHER_RATE: Final = 7_000_000
 
 
 def admit(submission: Submission) -> Verdict:
     """TODO 1."""
     cases = [
-        (backlog, length, 10_000)
-        for backlog in (0, 8482, 9000, 9936, 9999, 10_000)
+        (backlog, length, limit)
+        for limit in (10_000, 30_000)
+        for backlog in (0, limit - 1518, limit - 1000, limit - 64, limit - 1, limit)
         for length in (64, 1000, 1518)
     ]
     mistakes = (
@@ -47,6 +49,11 @@ def admit(submission: Submission) -> Verdict:
             "turned-around",
             lambda backlog, length, limit: backlog + length > limit,
             "Frames enter when there is no room, and are dropped when there is.",
+        ),
+        Mistake(
+            "limit-fixed",
+            lambda backlog, length, limit: backlog + length <= 10_000,
+            "The limit is 10,000 bytes here whatever it is given: it is an argument.",
         ),
         Mistake("always", lambda backlog, length, limit: True, "No frame is ever dropped."),
     )
@@ -120,7 +127,12 @@ def _traffic(seed: int) -> list[tuple[float, int]]:
 
 def departures(submission: Submission) -> Verdict:
     """TODO 4."""
-    cases = [(_traffic(seed), limit, _RATE) for seed in (1, 2, 3) for limit in (3036, 9000)]
+    cases = [
+        (_traffic(seed), limit, rate)
+        for rate in (_RATE, _OTHER_RATE)
+        for seed in (1, 2, 3)
+        for limit in (3036, 9000)
+    ]
     wrong = partial(partial, reference.departures)
     mistakes = (
         Mistake(
@@ -152,6 +164,11 @@ def departures(submission: Submission) -> Verdict:
             "no-room-for-the-last-byte",
             wrong(admitted=lambda backlog, length, limit: backlog + length < limit),
             "A frame that fills the queue to the last byte is dropped: see TODO 1.",
+        ),
+        Mistake(
+            "rate-fixed",
+            lambda frames, limit, rate: reference.departures(frames, limit, _RATE),
+            "The link has 20 Mbps here whatever it is given: its rate is an argument.",
         ),
         Mistake(
             "nothing-leaves",
