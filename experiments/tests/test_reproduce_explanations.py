@@ -362,6 +362,12 @@ FIGURES: list[tuple[str, Callable[[], str]]] = [
         "000-F6c",
         lambda: f"by {100 * (measured('000-F6c', 'pie over codel-dt 2s') - 1):.0f}% after 2 s",
     ),
+    (
+        "000-F11-12",
+        lambda: f"errs {measured('000-F11-12', 'p90 error pie over appendix a'):.2f} times as much",
+    ),
+    ("000-F13-14", lambda: f"median error of {measured('000-F13-14', 'median error'):.1f}%."),
+    ("000-F13-14", lambda: f"passes with {measured('000-F13-14', 'median error pie'):.1f}%."),
     ("004-F7a", lambda: f"{measured('004-F7a', 'n100 t2'):.0f}% of the requests of 100 modems"),
 ]
 """What explanations say of rows that were measured, as it follows from the published page."""

@@ -78,7 +78,7 @@ def _works(asked: Asked) -> Iterable[Run]:
     return alone.works(
         asked,
         [
-            # The estimator is the same whichever PIE has it; the figures are of the default.
+            # Our estimator is RFC 8033's whichever PIE has it; the figures are of the default.
             _case(reading, PIE, managed(Manager.PIE, 0, PieOf2014.RFC_8033)),
             _case(reading, TRACKING, PRESETS[Preset.DOCSIS_PIE_RATE_TRACKING]),
         ],
