@@ -19,6 +19,7 @@ from docsis_experiments.reproduction.judge.estimate import Estimated, estimate
 from docsis_experiments.reproduction.judge.part import Bench, judge_part, place
 from docsis_experiments.reproduction.judge.verdict import Verdict
 from docsis_experiments.reproduction.row import Exact, Measured, Pooled, Seeds, Share
+from docsis_experiments.reproduction.settings.ratio import ratio
 
 R, C, U, N = Verdict.REPRODUCED, Verdict.CONTRADICTED, Verdict.UNDECIDED, Verdict.NOT_RUN
 
@@ -248,7 +249,7 @@ def test_not_x_that_was_not_run_or_has_nothing() -> None:
     assert reason(part, around(15), x) == (N, '"x", which must fail it, was not run')
     empty = reason(part, around(15), x, x=seeds([math.nan, 1.0]))
     assert empty[0] is U
-    assert "nothing was measured in 1 of 2 seeds" in empty[1]
+    assert "has no value in 1 of 2 seeds" in empty[1]
     assert verdict(part, around(40), x) is C
 
 
@@ -281,8 +282,15 @@ def test_a_seed_without_a_value_leaves_it_undecided_and_says_so() -> None:
     measured = Seeds({1: 15.0, 2: math.nan, 3: 15.0, 7: math.nan})
     assert reason(made_part(), measured) == (
         U,
-        "nothing was measured in 2 of 4 seeds, first 2",
+        "has no value in 2 of 4 seeds, first 2",
     )
+
+
+def test_a_ratio_of_two_zeros_was_measured_and_has_no_value() -> None:
+    """White 2014's ratio of median losses, where most conditions lose nothing behind either."""
+    measured = Seeds({seed: ratio(0, 0) for seed in (1, 2, 3)})
+    assert reason(made_part(), measured) == (U, "has no value in 3 of 3 seeds, first 1")
+    assert reason(made_part(interval=IntervalKind.EXACT), Exact(ratio(0, 0))) == (U, "has no value")
 
 
 @pytest.mark.parametrize(

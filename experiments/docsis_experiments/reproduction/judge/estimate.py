@@ -11,6 +11,7 @@ exact                the value itself
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -109,9 +110,16 @@ def _hindrance(values: Floats, numbers: tuple[int, ...], measured: Seeds) -> str
     if values.size < LEAST_SEEDS:
         return f"an interval needs {LEAST_SEEDS} seeds, and there is {values.size or 'none'}"
     missing = [number for number in numbers if math.isnan(measured.values[number])]
-    if missing:
-        return f"nothing was measured in {len(missing)} of {len(numbers)} seeds, first {missing[0]}"
-    return ""
+    return _without_value(missing, numbers) if missing else ""
+
+
+def _without_value(missing: Sequence[int], numbers: Sequence[int]) -> str:
+    """Tells how many seeds have no value, as the end of a sentence.
+
+    NaN stands for two things that cannot be told apart here: nothing was measured, or all of it
+    was and the ratio is 0 over 0. The words are true of both.
+    """
+    return f"has no value in {len(missing)} of {len(numbers)} seeds, first {missing[0]}"
 
 
 def _of_all(measured: Pooled, confidence: float) -> Estimated:
@@ -124,7 +132,7 @@ def _of_all(measured: Pooled, confidence: float) -> Estimated:
     rows = np.array([measured.values[number] for number in numbers], np.float64)
     missing = [number for number in numbers if any(map(math.isnan, measured.values[number]))]
     if missing:
-        why = f"nothing was measured in {len(missing)} of {len(numbers)} seeds, first {missing[0]}"
+        why = _without_value(missing, numbers)
         return Estimated(math.nan, None, confidence, "", len(numbers), numbers, why)
     value = float(measured.statistic(rows))
     interval = statistic_bootstrap(rows, measured.statistic, confidence)
@@ -156,7 +164,7 @@ def _of_share(measured: Share, confidence: float) -> Estimated:
 def _of_exact(measured: Exact, confidence: float) -> Estimated:
     value = measured.value
     if math.isnan(value):
-        return Estimated(value, None, confidence, "", 0, (), "nothing was measured")
+        return Estimated(value, None, confidence, "", 0, (), "has no value")
     return Estimated(value, Interval(value, value), confidence, "exact", 1, ())
 
 

@@ -173,7 +173,7 @@ def _not_also(part: Part, bench: Bench) -> tuple[Verdict, str]:
             return Verdict.NOT_RUN, f'"{name}", which must fail it, was not run'
         found = bench.estimate(other)
         if found.interval is None:
-            return Verdict.UNDECIDED, f'"{name}", which must fail it, has no interval: {found.why}'
+            return Verdict.UNDECIDED, f'"{name}", which must fail it, has no interval ({found.why})'
         verdict, _ = place(part, measured, found, bench.without_mac)
         if verdict is Verdict.REPRODUCED:
             return Verdict.UNDECIDED, f'"{name}" must fail it and passes, too'
