@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -11,9 +11,11 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from docsis_experiments.reproduction.catalogue.loader import registered_rules
-from docsis_experiments.reproduction.judge.verdict import Standing, Verdict
+from docsis_experiments.reproduction.catalogue.part import Role
+from docsis_experiments.reproduction.judge.verdict import Verdict
 from docsis_experiments.reproduction.page import values
 from docsis_experiments.reproduction.page.drawing import picture
+from docsis_experiments.reproduction.story.counts import Counts
 from docsis_testbed.errors import TestbedError
 
 Data = Mapping[str, Any]
@@ -21,14 +23,13 @@ Data = Mapping[str, Any]
 _DIGITS: Final = 3
 """Digits of a number in the text."""
 
-_COUNTED: Final = (
+_HOLDING: Final = (
     Verdict.REPRODUCED,
     Verdict.REPRODUCED_WITHOUT_MAC,
     Verdict.CONSISTENT,
-    Verdict.CONTRADICTED,
-    Verdict.UNDECIDED,
+    Verdict.HELD,
 )
-"""The outcomes that the story counts."""
+"""What a sentence of "What holds" may rest on."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ class _Teller:
     figures: Mapping[str, Data]
     shown: dict[str, bytes] = field(default_factory=dict)
     untrue: list[str] = field(default_factory=list)
+    holding: bool = False
 
     def rests_on(self, row: str, *outcomes: str) -> str:
         """Notes that a statement is true only while a row has one of these outcomes."""
@@ -60,9 +62,44 @@ class _Teller:
             self.untrue.append(f"{row} is {state}, and the story needs it {' or '.join(outcomes)}")
         return ""
 
+    def holds(self, *rests: str, caller: Callable[[], str]) -> str:
+        """Tells a sentence of "What holds"; what it rests on has to be reproduced.
+
+        The parts whose values it tells have to be, too.
+
+        Args:
+            rests: Rows, "004-D1", and parts of rows, "002-E1c: jfi drr n9".
+            caller: Makes the sentence.
+        """
+        for rest in rests:
+            row, _, part = rest.partition(": ")
+            self._has_to_hold(row, part)
+        self.holding = True
+        try:
+            return caller()
+        finally:
+            self.holding = False
+
+    def _has_to_hold(self, row: str, part: str = "") -> None:
+        # A part that is only shown has no verdict; its row's stands for it.
+        judged = bool(part) and self._part(row, part)["role"] != Role.SHOWN.value
+        verdict = self._part(row, part)["verdict"] if judged else self._row(row)["state"]
+        if verdict not in _HOLDING:
+            name = f"{part!r} of {row}" if judged else row
+            self.untrue.append(f"{name} is {verdict}, and stands under what holds")
+
+    def asked(self, row: str, part: str) -> str:
+        """What a rule asks for, and what came of it: "6 to 9: undecided"."""
+        found = self._part(row, part)
+        unit = f" {found['unit']}" if found["unit"] else ""
+        band = found["reproduced"].replace("≥", "at least").replace("≤", "at most")
+        return f"{band}{unit}: {found['verdict']}"
+
     def value(self, row: str, part: str) -> str:
         """The measured value of a part, with its unit, as exactly as a text needs it."""
         found = self._part(row, part)
+        if self.holding:
+            self._has_to_hold(row, part)
         measured = found["value"]
         if measured is None:
             raise TestbedError(f"the story names {part!r} of {row}, which was not measured")
@@ -105,37 +142,6 @@ class _Teller:
         """How many seeds a row has."""
         decides = values.first(self._row(row))
         return "" if decides is None else f"{len(decides['seeds']):,}"
-
-    def count(self, paper: str, *outcomes: str) -> int:
-        """How many rows of a paper have one of these outcomes; definitions are not counted."""
-        return sum(
-            row["paper"] == paper and row["state"] in outcomes and not values.is_definition(row)
-            for row in self.rows.values()
-        )
-
-    def missing(self, paper: str) -> int:
-        """How many rows of a paper the results do not have, since they have not run at all."""
-        rules = registered_rules().values()
-        return sum(
-            rule.paper == paper and rule.id not in self.rows and rule.kind.value not in ("D", "X")
-            for rule in rules
-        )
-
-    def registered(self) -> int:
-        """How many rows the catalogue has."""
-        return len(registered_rules())
-
-    def absent(self) -> list[str]:
-        """The rows of the catalogue that the results do not have at all."""
-        return sorted(set(registered_rules()) - set(self.rows))
-
-    def outcomes(self, standing: Standing) -> int:
-        """How many of the counted outcomes are worth that much."""
-        return sum(
-            row["state"] in _COUNTED and row["standing"] == standing
-            for row in self.rows.values()
-            if not values.is_definition(row)
-        )
 
     def picture(self, figure: str, words: str) -> str:
         """A figure, as Markdown; its file belongs to the story."""
@@ -181,20 +187,18 @@ def told(content: Data) -> Story:
         # Markdown with numbers of ours; nothing of it comes from outside the repository.
         autoescape=False,
     )
+    counts = Counts(teller.rows)
     text = environment.get_template("story.md.j2").render(
         rests_on=teller.rests_on,
+        holds=teller.holds,
+        asked=teller.asked,
         value=teller.value,
         told_of=teller.told_of,
         within=teller.within,
         quantile=teller.quantile,
         outcome=teller.outcome,
         seeds=teller.seeds,
-        count=teller.count,
-        missing=teller.missing,
-        registered=teller.registered(),
-        absent=teller.absent(),
-        verdicts=teller.outcomes(Standing.VERDICT),
-        provisional=teller.outcomes(Standing.PROVISIONAL),
+        counts=counts,
         picture=teller.picture,
         papers=sorted(values.PAPERS.items()),
     )
