@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from toy_rows.made import toys
 
+from docsis_experiments.reproduction.costs import calibration
 from docsis_experiments.reproduction.costs.estimate import core_time, estimate
 from docsis_experiments.reproduction.costs.features import NAMES, Features, Reader
 from docsis_experiments.reproduction.costs.ledger import FILE, Cost, Ledger
@@ -175,3 +176,9 @@ def test_each_modem_has_a_cost() -> None:
         round(values["modem_seconds"] / values["virtual_seconds"]) for values in found.values()
     }
     assert modems >= {100, 300, 500}
+
+
+def test_frames_are_of_the_time_with_traffic() -> None:
+    """Between the last packet and the end of a run there are none."""
+    short, long, *_ = (Reader().of(run).values["frames"] for run in calibration._runs())
+    assert long / short == pytest.approx((2 + 100) / (0.1 + 1))

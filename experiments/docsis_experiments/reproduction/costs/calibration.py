@@ -49,9 +49,9 @@ _RUNS: Final = (
     _Short("voip-latency", "docsis-pie", "100 ms", "1 s"),
     _Short("voip-latency", "docsis-pie", "2 s", "100 s"),
     _Short("low-rate", "docsis-pie", "2 s", "200 s"),
-    _Short("high-rate", "docsis-pie", "1 s", "6 s"),
+    _Short("high-rate", "docsis-pie", "2 s", "20 s"),
     _Short("granted-call", "docsis-pie", "1 s", "30 s"),
-    _Short("request-grant", "docsis-pie", "1 s", "6 s"),
+    _Short("request-grant", "docsis-pie", "2 s", "20 s"),
     _Short("contention", "docsis-pie", "1 s", "20 s"),
 )
 """At low and high rates, with and without a MAC, short and long, with one modem and with many: so

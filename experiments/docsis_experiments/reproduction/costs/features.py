@@ -99,15 +99,21 @@ def _of_run(run: Run) -> Features:
         "virtual_seconds": seconds,
         "modem_seconds": seconds * len(loaded.topology.modems),
         "mac_seconds": seconds if topology.get("upstream_channels") else 0.0,
-        "frames": seconds * _frames_a_second(loaded.scenario, loaded.topology, scenario["traffic"]),
+        "frames": _busy_seconds(loaded.scenario)
+        * _frames_a_second(loaded.scenario, loaded.topology, scenario["traffic"]),
     }
     return Features(condition, digest([alike, topology]), values)
 
 
 def _seconds(scenario: Scenario) -> float:
+    return scenario.idle / 1e9 + _busy_seconds(scenario) + TAIL_SECONDS
+
+
+def _busy_seconds(scenario: Scenario) -> float:
+    """The time in which there is all of the traffic."""
     # The ramp-up is a number once it is resolved.
     ramp_up = scenario.ramp_up if isinstance(scenario.ramp_up, int) else 0
-    return (scenario.idle + ramp_up + scenario.measured) / 1e9 + TAIL_SECONDS
+    return (ramp_up + scenario.measured) / 1e9
 
 
 def _frames_a_second(
