@@ -77,7 +77,7 @@ def test_sittings_are_put_together(rows: dict[str, Row], tmp_path: Path) -> None
     assert found["since"]["changes"] != []
     assert page.name == "index.html"
     text = page.read_text()
-    assert "Of several sittings, the last on 24 November 2026, 12:00, commit abcdef0123" in text
+    assert "Last added to on 24 November 2026, 12:00, commit abcdef0123" in text
     assert "0123456789, 23 November 2026" in text
     assert sorted(path.name for path in tmp_path.iterdir()) == ["index.html", "results.json"]
 
@@ -125,7 +125,7 @@ def test_readings_stand_for_themselves(rows: dict[str, Row]) -> None:
     assert numbered(row) == [("virtual", 1), ("virtual", 2)]
     assert [one["made"]["commit"] for one in row["readings"]] == ["abcdef0123", "0123456789"]
     page = html.text(content([row], Level.FULL, made=LATER))
-    assert "reading 2, CUBIC: reproduced (0123456789, 23 November 2026)" in page
+    assert "Other reading, CUBIC: reproduced (0123456789, 23 November 2026)" in page
     # One that is not whole takes no place of one that is.
     later = second_reading(entry(rows, "000-A1", Level.FULL, BAD))
     later["readings"][1] |= {"there": 4, "parts": []}

@@ -16,6 +16,7 @@ from toy_rows.made import catalogue, toys
 from toy_rows.pages import content, entry, evaluated, figure
 
 from docsis_experiments.reproduction import earlier, job, outcomes
+from docsis_experiments.reproduction.catalogue.loader import registered_rules
 from docsis_experiments.reproduction.catalogue.rule import Amendment
 from docsis_experiments.reproduction.costs import calibration
 from docsis_experiments.reproduction.figure import (
@@ -33,6 +34,8 @@ from docsis_experiments.reproduction.judging import judged
 from docsis_experiments.reproduction.making import Processes
 from docsis_experiments.reproduction.page import html, values
 from docsis_experiments.reproduction.page.drawing import picture
+from docsis_experiments.reproduction.page.legends import LEGENDS
+from docsis_experiments.reproduction.page.opening import opening
 from docsis_experiments.reproduction.request import Request
 from docsis_experiments.reproduction.row import Level, Row, Seeds
 from docsis_experiments.reproduction.shelf import Shelf
@@ -125,16 +128,76 @@ def test_the_page(rows: dict[str, Row]) -> None:
 
 def test_the_opening_counts_what_there_is(rows: dict[str, Row]) -> None:
     found = [entry(rows, name) for name in catalogue()]
-    assert values.opening(found) == (
-        "Of 7 results: 2 reproduced provisionally, 3 contradicted provisionally, 1 not run, 1 not "
-        "reproducible."
+    assert opening(found, catalogue()) == (
+        "Of 7 results, 5 have a provisional outcome, from fewer seeds or under fewer conditions: 2 "
+        "reproduced, 3 contradicted. 1 has no outcome yet: 1 not run. 1 cannot be reproduced. That "
+        "is 5 + 1 + 1 = 7."
     )
     found[0]["kind"], found[0]["state"] = "D", "held"
     found[1]["standing"] = "verdict"
-    assert values.opening(found) == (
-        "Of 6 results: 1 reproduced provisionally, 3 contradicted (2 of them provisionally), 1 not "
-        "run, 1 not reproducible. Of 1 definition, 1 holds."
+    assert opening(found, [*catalogue(), "000-Z"]) == (
+        "Of 7 results, 1 has a verdict, from all the random seeds that the rule asks for: 1 "
+        "contradicted. 3 have a provisional outcome, from fewer seeds or under fewer conditions: 1 "
+        "reproduced, 2 contradicted. 1 has no outcome yet: 1 not run. 1 is a definition, of which "
+        "1 holds. 1 cannot be reproduced. That is 1 + 3 + 1 + 1 + 1 = 7; the catalogue has 8, of "
+        "which 000-Z is not here."
     )
+    assert opening(found[1:2], catalogue()).endswith(
+        "The catalogue has 7, of which 6 are not here."
+    )
+    smoke = entry(rows, "000-A1", Level.SMOKE)
+    assert opening([smoke], ["000-A1"]) == "Of 1 result, 1 has no outcome yet: 1 run."
+
+
+def test_the_opening_of_the_published_page_adds_up() -> None:
+    published = earlier.read(ROOT / "docs" / "results" / "results.json")["rows"]
+    words = opening(published, registered_rules())
+    [(terms, total)] = re.findall(r"That is ([0-9 +]+) = ([0-9]+)", words)
+    counts = [int(term) for term in terms.split(" + ")]
+    assert sum(counts) == int(total) == len(published)
+    # Each outcome is counted once.
+    outcomes = re.findall(
+        r"[:,] ([0-9]+) (?:reproduced|consistent|contradicted|undecided|not run)", words
+    )
+    judged = [row for row in published if row["kind"] not in ("D", "X")]
+    assert sum(map(int, outcomes)) == len(judged)
+
+
+def test_abbreviations_of_white_2014_are_explained_above_its_table() -> None:
+    told = {one.short for one in LEGENDS["000"]}
+    # What every engineer of queues knows, definitions, and MB.
+    known = {"TCP", "UDP", "SFQ", "AQM", "CUBIC", "D", "MB", "A"}
+    for rule in registered_rules().values():
+        if rule.paper == "000":
+            used = set(re.findall(r"(?<!-)\b[A-Z]+s?\b", f"{rule.done} {rule.published}"))
+            assert used <= told | known, rule.id
+
+
+@pytest.mark.parametrize("paper", values.PAPERS)
+def test_a_legend_has_the_names_that_measured_parts_have(paper: str) -> None:
+    words = {
+        word
+        for rule in registered_rules().values()
+        if rule.paper == paper
+        for part in rule.parts
+        for word in part.name.split()
+    }
+    assert {one.measured for one in LEGENDS[paper] if one.measured} <= words
+
+
+def test_the_first_screen_says_what_its_words_mean(rows: dict[str, Row]) -> None:
+    """A sitting, a verdict and a provisional outcome are explained before the first table."""
+    full, study = entry(rows, "000-A1", Level.FULL), entry(rows, "000-A2")
+    text = html.text(content([full, study]))
+    body = text[text.index("<body") :]
+    first = body[: body.index('<table class="rows">')]
+    assert "A <em>sitting</em> is one call of" in first
+    assert first.index("a provisional outcome, from fewer seeds") < first.index(
+        "A row at the level"
+    )
+    assert "<strong>BB</strong> drop tail with a buffer of 250 ms" in first
+    for word in ("mends", "reading 1", "was asked for"):
+        assert word not in re.sub(r"<[^>]*>", " ", first)
 
 
 def test_pictures_are_drawn() -> None:

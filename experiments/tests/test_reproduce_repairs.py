@@ -81,8 +81,10 @@ def test_the_page_has_the_rows_that_stand_from_before() -> None:
     assert stale([old, new], [both]) == [(both, ["000-F1a"])]
     assert stale([new], [both]) == []
     assert before([]) == ""
-    assert before([REPAIR]) == "from before a mend of 26 November 2026"
-    assert before([REPAIR, both]) == "from before 2 mends, the last of 26 November 2026"
+    assert before([REPAIR]) == "played before we corrected a defect of ours on 26 November 2026"
+    assert before([REPAIR, both]) == (
+        "played before we corrected 2 defects of ours, the last on 26 November 2026"
+    )
 
 
 def test_the_repairs_are_of_rows_that_there_are_and_in_order() -> None:

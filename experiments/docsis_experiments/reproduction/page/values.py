@@ -8,9 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from docsis_experiments.reproduction.catalogue.loader import registered_rules
 from docsis_experiments.reproduction.deciding import deciding
 from docsis_experiments.reproduction.explanations.loader import Explanation, load_explanations
 from docsis_experiments.reproduction.page.drawing import picture
+from docsis_experiments.reproduction.page.legends import LEGENDS
+from docsis_experiments.reproduction.page.opening import opening
 from docsis_experiments.reproduction.repairs.loader import Repair, lacks, load_repairs
 from docsis_experiments.reproduction.row import Level
 
@@ -44,20 +47,6 @@ KINDS: Final[Mapping[str, str]] = {
     "X→S": "shape of field data",
 }
 
-ORDER: Final = (
-    "reproduced",
-    "reproduced without MAC",
-    "consistent",
-    "contradicted",
-    "undecided",
-    "held",
-    "not held",
-    "run",
-    "not run",
-    "not reproducible",
-)
-"""The order in which states are counted."""
-
 _SHOWN_PARTS: Final = 4
 """The most parts of a row in the first table; the others are below."""
 
@@ -77,7 +66,7 @@ def values(content: Data) -> dict[str, Any]:
     return {
         "title": "Published results, and what the testbed makes of them",
         "subtitle": subtitle(content),
-        "opening": [opening(rows)],
+        "opening": [opening(rows, registered_rules())],
         "papers": [_paper(paper, rows, content["figures"]) for paper in papers(rows)],
         "definitions": [row for row in rows if is_definition(row)],
         "impossible": [row for row in rows if row["kind"] == "X"],
@@ -125,6 +114,7 @@ def _paper(paper: str, rows: Iterable[Data], figures: Iterable[Data]) -> dict[st
         "number": paper,
         "name": NAMES.get(paper, paper),
         "title": PAPERS.get(paper, ""),
+        "legend": LEGENDS.get(paper, ()),
         "rows": [row for row in own if not is_definition(row) and row["kind"] != "X"],
         "with_parts": [row for row in own if any(one["parts"] for one in row["readings"])],
         "figures": [
@@ -149,7 +139,7 @@ def subtitle(content: Data) -> str:
     made = content["made"]
     of = f"{when(made['date'])}, commit {made['commit']}, {made['machine']}"
     if several(content):
-        return f"Of several sittings, the last on {of}"
+        return f"Last added to on {of}"
     return f"Level {content['level']}, {of}"
 
 
@@ -170,34 +160,6 @@ def drawn(figure: Data, rows: Sequence[Data]) -> str:
             f"{when(made['date'])}; of these rows, some outcomes above are of other sittings"
         )
     return f"{'; '.join(words)}." if words else ""
-
-
-def opening(rows: Sequence[Data]) -> str:
-    """The outcome of all rows, in a sentence."""
-    judged = [row for row in rows if not is_definition(row)]
-    found = []
-    for state in ORDER:
-        own = [row for row in judged if row["state"] == state]
-        if not own:
-            continue
-        provisional = sum(row["standing"] == "provisional" for row in own)
-        ran = "has run" if len(own) == 1 else "have run"
-        words = f"{len(own)} {ran if state == 'run' else state}"
-        if provisional:
-            words += " provisionally" if provisional == len(own) else (
-                f" ({provisional} of them provisionally)"
-            )  # fmt: skip
-        found.append(words)
-    # At the level smoke nothing is looked at whether it holds.
-    definitions = [row for row in rows if is_definition(row) and row["state"] != "run"]
-    held = sum(row["state"] == "held" for row in definitions)
-    hold = "holds" if held == 1 else "hold"
-    end = f" Of {_counted(definitions, 'definition')}, {held} {hold}." if definitions else ""
-    return f"Of {_counted(judged, 'result')}: {', '.join(found)}.{end}"
-
-
-def _counted(rows: Sequence[Data], noun: str) -> str:
-    return f"{len(rows)} {noun if len(rows) == 1 else f'{noun}s'}"
 
 
 def explained(
@@ -228,17 +190,17 @@ def stale(rows: Iterable[Data], repairs: Iterable[Repair]) -> list[tuple[Repair,
 
 
 def before(repairs: Sequence[Repair]) -> str:
-    """Tells how many mends came after a reading was played, and when the last one came.
+    """Tells how many defects were corrected after a reading was played, and when the last one was.
 
     Returns:
-        The end of a sentence; "" if none came.
+        The end of a sentence; "" if none was.
     """
     if not repairs:
         return ""
     last = day(max(one.at for one in repairs).isoformat())
     if len(repairs) == 1:
-        return f"from before a mend of {last}"
-    return f"from before {len(repairs)} mends, the last of {last}"
+        return f"played before we corrected a defect of ours on {last}"
+    return f"played before we corrected {len(repairs)} defects of ours, the last on {last}"
 
 
 def absent(rows: Iterable[Data]) -> list[tuple[str, list[str]]]:
