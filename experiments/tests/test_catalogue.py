@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -161,6 +162,26 @@ def test_a_hash_is_of_what_is_judged_and_said(catalogue: Catalogue) -> None:
     }
     assert len(hashes) == 4
     assert Rule.model_validate(rule.model_dump()).hash == rule.hash
+
+
+def test_no_cell_of_the_catalogue_is_cut_inside_parentheses_or_quotes(catalogue: Catalogue) -> None:
+    for rule in catalogue.rules.values():
+        for words in (rule.done, rule.published):
+            assert words.count("(") == words.count(")"), rule.id
+            assert words.count('"') % 2 == 0, rule.id
+
+
+@pytest.mark.parametrize("name", ["000-F6a", "000-B2", "000-F15", "001-M1", "002-E3T", "002-E3W"])
+def test_words_that_were_put_elsewhere_change_nothing_else(catalogue: Catalogue, name: str) -> None:
+    """With what stood there before the rule has the hash of before, so no band is different."""
+    rule = catalogue.rules[name]
+    [change] = (one for one in rule.amended if one.was.startswith("done: "))
+    done, _, published = change.was.removeprefix("done: ").partition("; published: ")
+    before = rule.model_copy(update={"done": done, "published": published})
+    assert before.hash == change.before
+    assert sorted(re.findall(r"\w+", f"{done} {published}")) == sorted(
+        re.findall(r"\w+", f"{rule.done} {rule.published}")
+    )
 
 
 def copied(folder: Path) -> Path:

@@ -109,11 +109,15 @@ def _takes_its_place(new: _Read, old: _Read, rule: Rule | None) -> bool:
 
 
 def _as_registered(row: Data, registered: Mapping[str, Rule]) -> Data:
-    """The row with what became of its rule since it was judged."""
+    """The row with what became of its rule since it was judged.
+
+    What the paper did and published is told in today's words: it does not depend on the rule.
+    """
     rule = registered.get(row["id"])
     if rule is None:
         return row
-    return {**row, "current_hash": rule.hash, "amended": amendments(rule)}
+    words = {"done": rule.done, "published": rule.published}
+    return {**row, **words, "current_hash": rule.hash, "amended": amendments(rule)}
 
 
 def _both(before: Sequence[Data], after: Sequence[Data]) -> list[Data]:
