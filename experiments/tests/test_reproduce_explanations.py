@@ -329,9 +329,31 @@ FIGURES: list[tuple[str, Callable[[], str]]] = [
             f"{measured('000-F1a', 'p90 codel-dt'):.1f}."
         ),
     ),
-    ("000-F1a", lambda: f"of 50 ms has {measured('000-F1a', 'p90 drop-tail-50ms'):.1f} ms"),
-    ("000-F1a", lambda: f"buffer has {in_mininet('000-F1a', 'p90 drop-tail-50ms'):.1f} ms"),
-    ("000-F1a", lambda: f"CoDel has {in_mininet('000-F1a', 'p90 codel'):.1f} ms there"),
+    (
+        "000-F1a",
+        lambda: (
+            f"of 50 and of 250 ms have {measured('000-F1a', 'p90 drop-tail-50ms'):.1f} and "
+            f"{measured('000-F1a', 'p90 drop-tail-250ms'):.0f} ms"
+        ),
+    ),
+    ("000-F1a", lambda: f"of 50 ms has {in_mininet('000-F1a', 'p90 drop-tail-50ms'):.1f} ms"),
+    (
+        "000-F1a",
+        lambda: (
+            f"CoDel has {in_mininet('000-F1a', 'p90 codel'):.1f} ms there and PIE "
+            f"{in_mininet('000-F1a', 'p90 pie'):.1f},"
+        ),
+    ),
+    ("000-F5", lambda: f"AQMs are {measured('000-F5', 'spread of aqms'):.2f} s apart"),
+    (
+        "000-F5",
+        lambda: (
+            f"PIE has {measured('000-F5', 'p90 pie'):.2f} s and CoDel-DT "
+            f"{measured('000-F5', 'p90 codel-dt'):.2f} s, CoDel "
+            f"{measured('000-F5', 'p90 codel'):.2f} s, and SFQ-PIE and SFQ-CoDel "
+            f"{measured('000-F5', 'p90 sfq-pie'):.2f} and {measured('000-F5', 'p90 sfq-codel'):.2f}"
+        ),
+    ),
     (
         "000-F1b",
         lambda: (

@@ -23,7 +23,8 @@ WEB_ROUND_TRIP_MS: Final = 60
 before any run that counts: PIE's 90th percentile was 2.304 s at 40 ms, 2.843 s at 60 and 3.426 s at
 80, where 2.85 s is wanted (trial seeds 901 to 903, 2026-11-23, `python -m
 docsis_experiments.reproduction.calibrations.web_round_trip`). With the MAC and
-TCP's timeouts mended (c3975bfd) it was 2.248, 2.834 and 3.459 s on 2026-11-27."""
+TCP's timeouts mended (c3975bfd) it was 2.248, 2.834 and 3.459 s on 2026-11-27, and with all 12
+transitions of RF congestion (2f992fed) 2.283, 2.829 and 3.457 s."""
 
 
 @dataclass(frozen=True)
