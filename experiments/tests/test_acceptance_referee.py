@@ -18,7 +18,7 @@ from rich.console import Console
 
 from docsis_control.topology.loader import load_topology
 from docsis_experiments.acceptance import cases, values
-from docsis_experiments.acceptance.referee import comparison, data, job, rule
+from docsis_experiments.acceptance.referee import comparison, data, job, rule, table
 from docsis_experiments.acceptance.referee.rule import Verdict
 from docsis_experiments.experiment.demo import demo
 from docsis_experiments.measurement.intervals import CONFIDENCE
@@ -258,6 +258,15 @@ def test_unusable_results_are_refused_before_anything_is_made(
         )
     assert not results.exists()
     assert case.seeds == []
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [(0.057, "0.06"), (9.99, "9.99"), (9.996, "10.0"), (-9.996, "-10.0"), (99.96, "100"),
+     (226.4, "226"), (1234.5, "1234")],
+)  # fmt: skip
+def test_measured_values_have_three_digits(value: float, written: str) -> None:
+    assert table._measured(value) == written
 
 
 def test_a_real_run_has_all_quantities(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

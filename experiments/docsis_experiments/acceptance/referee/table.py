@@ -52,7 +52,9 @@ def _cell(estimate: Mapping[str, Any], written: Callable[[float], str]) -> str:
 
 def _measured(value: float) -> str:
     """Three digits, so that a terminal of 80 characters has room for an interval."""
-    return f"{value:.{2 if abs(value) < 10 else 1 if abs(value) < 100 else 0}f}"
+    # 9.996 is 10.0 and not 10.00.
+    written = (f"{value:.{digits}f}" for digits in (2, 1, 0))
+    return next((one for one in written if sum(map(str.isdigit, one)) <= 3), f"{value:.0f}")
 
 
 def _ratio(value: float) -> str:

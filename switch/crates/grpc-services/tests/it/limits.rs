@@ -207,7 +207,8 @@ async fn silent_connections_give_their_places_back() {
     let options = ServerOptions {
         limits: Limits {
             connections: 4,
-            opening: Duration::from_millis(100),
+            // On a machine that is busy, a right client may be late by tenths of a second.
+            opening: Duration::from_secs(3),
             ..Limits::default()
         },
         ..ServerOptions::default()
@@ -221,7 +222,6 @@ async fn silent_connections_give_their_places_back() {
     for _ in 0..4 {
         silent.push(tokio::net::TcpStream::connect(address).await.unwrap());
     }
-    // On a machine that is busy, a right client may be late, too.
     let asked = async {
         loop {
             let client = P4RuntimeClient::connect(format!("http://{address}")).await;
@@ -234,7 +234,7 @@ async fn silent_connections_give_their_places_back() {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    let asked = tokio::time::timeout(Duration::from_secs(60), asked).await;
+    let asked = tokio::time::timeout(Duration::from_secs(120), asked).await;
     asked.expect("a place is free again");
     drop(silent);
     serving.abort();
