@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from docsis_labs.criterion import Missed, Passed, Verdict
+from docsis_labs.one_line import in_one_line
 from docsis_labs.submission import Submission
 
 TOLERANCE: Final = 1e-9
@@ -156,5 +157,5 @@ def _difference(is_so: Any, should: Any) -> str:
 
 def _words(value: Any) -> str:
     words = f"{value:.6g}" if isinstance(value, float) else repr(value)
-    words = "".join(c if c.isprintable() else " " for c in words)
+    words = in_one_line(words)
     return words if len(words) <= _LONGEST else f"{words[: _LONGEST - 3]}..."

@@ -14,6 +14,8 @@ from itertools import pairwise
 from pathlib import PurePath
 from typing import Final
 
+from docsis_labs.one_line import in_one_line
+
 _MOST: Final = 300
 """Characters of p4c's words."""
 
@@ -47,14 +49,15 @@ def first_error(name: str, errors: bytes) -> str:
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith(_COLLECTOR)]
     found = [(number, *place) for number, line in enumerate(lines) if (place := _placed(line))]
     own = [one for one in found if PurePath(one[1]).name == name]
-    for number, file, line, words in own or found:
-        said = _readable(_sentence(lines[number + 1 :]) or words)
-        if own:
-            return f"{name}, line {line}: p4c says: {said}"
-        # A path would name the sandbox's folders, or the compiler's.
-        where = _readable(PurePath(file).name)
-        return f"{name} does not compile; p4c says of {where}, line {line}: {said}"
-    return f"{name} does not compile; p4c says: {_without_place(lines)}"
+    if not found:
+        return f"{name} does not compile; p4c says: {_without_place(lines)}"
+    number, file, line, words = (own or found)[0]
+    said = _readable(_sentence(lines[number + 1 :]) or words)
+    if own:
+        return f"{name}, line {line}: p4c says: {said}"
+    # A path would name the sandbox's folders, or the compiler's.
+    where = _readable(PurePath(file).name)
+    return f"{name} does not compile; p4c says of {where}, line {line}: {said}"
 
 
 def _without_place(lines: Sequence[str]) -> str:
@@ -101,4 +104,4 @@ def _behind(heading: str, lines: Sequence[str]) -> str | None:
 
 
 def _readable(words: str) -> str:
-    return "".join(c if c.isprintable() else " " for c in words[:_MOST])
+    return in_one_line(words[:_MOST])

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from docsis_labs.errors import SubmissionError
+from docsis_labs.one_line import in_one_line
 from docsis_labs.sandbox.limits import PYTHON
 from docsis_labs.sandbox.sandbox import Sandbox, python
 from docsis_labs.student.pipes import Ended, Pipes, TooLate, TooMuch
@@ -254,4 +255,4 @@ def _finite(words: str) -> float:
 def _short(value: Any) -> str:
     """Words of somebody else's, on one line and without what a terminal would obey."""
     words = value if isinstance(value, str) else json.dumps(value)
-    return "".join(c if c.isprintable() else " " for c in words[:200])
+    return in_one_line(words[:200])

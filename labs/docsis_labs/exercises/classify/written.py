@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import socket
 import struct
 from collections.abc import Iterator
 from ipaddress import IPv4Address
@@ -15,7 +16,7 @@ from docsis_control.modem_config.fields import ANY_PROTOCOL, TCP_OR_UDP
 from docsis_labs.exercises.classify.packets import Packet
 
 _DSCP_EF = 46
-_UDP = 17
+_UDP = socket.IPPROTO_UDP
 
 
 def _classifiers(text: str, flow: int) -> Iterator[tuple[int, Ip]]:
