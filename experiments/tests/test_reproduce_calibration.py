@@ -128,12 +128,8 @@ def failing(jobs: list[workers.Job[object]], processes: int) -> Iterator[workers
         yield workers.Ended(job.what, job.words, None, "it broke")
 
 
-def test_other_runs_are_measured_anew(
-    folder: Path, switch: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    build(switch, WITHOUT)
-    run = replace(calibration._RUNS[0], measured="1500 ms")
-    monkeypatch.setattr(calibration, "_RUNS", (run,))
+def only_asked_for(patched: pytest.MonkeyPatch) -> list[Work]:
+    """Has nothing made from now on; the list gets what should have been."""
     asked: list[Work] = []
 
     def nothing(works: list[Work], jobs: int) -> Iterator[tuple[Work, workers.Ended[object]]]:
@@ -141,7 +137,17 @@ def test_other_runs_are_measured_anew(
         asked.extend(works)
         yield from ()
 
-    monkeypatch.setattr(calibration, "_ended", nothing)
+    patched.setattr(calibration, "_ended", nothing)
+    return asked
+
+
+def test_other_runs_are_measured_anew(
+    folder: Path, switch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(switch, WITHOUT)
+    run = replace(calibration._RUNS[0], measured="1500 ms")
+    monkeypatch.setattr(calibration, "_RUNS", (run,))
+    asked = only_asked_for(monkeypatch)
     assert calibration.costs(folder, 1) == []
     assert [work.label for work in asked if isinstance(work, Run)] == [
         f"calibration-{run.name}-{run.run}-1500 ms"
@@ -157,13 +163,6 @@ def test_a_damaged_calibration_is_measured_anew(
     text = re.sub(r'"seconds": [0-9.e-]+', f'"seconds": {seconds}', file.read_text())
     assert text != file.read_text()
     file.write_text(text)
-    asked: list[Work] = []
-
-    def nothing(works: list[Work], jobs: int) -> Iterator[tuple[Work, workers.Ended[object]]]:
-        del jobs
-        asked.extend(works)
-        yield from ()
-
-    monkeypatch.setattr(calibration, "_ended", nothing)
+    asked = only_asked_for(monkeypatch)
     assert calibration.costs(folder, 1) == []
     assert len(asked) == len(calibration._RUNS)

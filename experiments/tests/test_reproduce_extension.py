@@ -18,7 +18,6 @@ from toy_rows.made import catalogue, part, rule, toys, units
 from docsis_experiments.measurement.record import RunRecord
 from docsis_experiments.reproduction import earlier, job, outcomes
 from docsis_experiments.reproduction.catalogue.rule import Rule
-from docsis_experiments.reproduction.costs import calibration
 from docsis_experiments.reproduction.job import Bench
 from docsis_experiments.reproduction.judge import kept
 from docsis_experiments.reproduction.making import Done, Player, Processes
@@ -31,14 +30,8 @@ from docsis_experiments.runs.in_mininet import MOST_TRIES
 from docsis_experiments.runs.store import Store
 from docsis_testbed.errors import TestbedError
 
-pytest_plugins = ["in_this_process"]
-pytestmark = pytest.mark.usefixtures("in_this_process")
-
-
-@pytest.fixture(autouse=True)
-def no_measuring(monkeypatch: pytest.MonkeyPatch) -> None:
-    """This machine needs no measuring for computations of tests."""
-    monkeypatch.setattr(calibration, "costs", lambda folder, jobs: [])
+pytest_plugins = ["in_this_process", "unmeasured"]
+pytestmark = pytest.mark.usefixtures("in_this_process", "unmeasured")
 
 
 TWO_PROCESSES = Processes(2)

@@ -14,7 +14,6 @@ from toy_rows.made import catalogue, toys
 from toy_rows.pages import figure
 
 from docsis_experiments.reproduction import earlier, job, making, showing
-from docsis_experiments.reproduction.costs import calibration
 from docsis_experiments.reproduction.figure import Figure, Figures, Made, Published
 from docsis_experiments.reproduction.job import Bench
 from docsis_experiments.reproduction.making import MOST_ALIKE, Done, Player, Processes
@@ -33,17 +32,11 @@ from docsis_experiments.reproduction.shelf import Shelf
 from docsis_experiments.runs.store import Store
 from docsis_testbed.errors import TestbedError
 
-pytest_plugins = ["in_this_process"]
-pytestmark = pytest.mark.usefixtures("in_this_process")
+pytest_plugins = ["in_this_process", "unmeasured"]
+pytestmark = pytest.mark.usefixtures("in_this_process", "unmeasured")
 
 MANY = {**catalogue(), "000-B1": catalogue()["000-B1"].model_copy(update={"seeds": 60})}
 """The row of computations has 120 works at `full`."""
-
-
-@pytest.fixture(autouse=True)
-def no_measuring(monkeypatch: pytest.MonkeyPatch) -> None:
-    """This machine needs no measuring for computations of tests."""
-    monkeypatch.setattr(calibration, "costs", lambda folder, jobs: [])
 
 
 @pytest.fixture(scope="module")

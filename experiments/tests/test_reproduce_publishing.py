@@ -15,7 +15,6 @@ from toy_rows.made import catalogue, toys
 from toy_rows.pages import content, entry
 
 from docsis_experiments.reproduction import earlier, job, outcomes
-from docsis_experiments.reproduction.costs import calibration
 from docsis_experiments.reproduction.job import Bench
 from docsis_experiments.reproduction.making import Done, Player, Processes
 from docsis_experiments.reproduction.page import html
@@ -26,14 +25,8 @@ from docsis_experiments.reproduction.writing import publish
 from docsis_experiments.runs.store import Store
 from docsis_testbed.errors import TestbedError
 
-pytest_plugins = ["in_this_process"]
-pytestmark = pytest.mark.usefixtures("in_this_process")
-
-
-@pytest.fixture(autouse=True)
-def no_measuring(monkeypatch: pytest.MonkeyPatch) -> None:
-    """This machine needs no measuring for computations of tests."""
-    monkeypatch.setattr(calibration, "costs", lambda folder, jobs: [])
+pytest_plugins = ["in_this_process", "unmeasured"]
+pytestmark = pytest.mark.usefixtures("in_this_process", "unmeasured")
 
 
 @pytest.fixture(scope="module")

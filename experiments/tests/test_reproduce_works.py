@@ -15,9 +15,9 @@ import pytest
 from rich.console import Console
 from toy_rows.made import catalogue, toys
 from toy_rows.numbers import doubled
+from unmeasured import leave_out_measuring
 
 from docsis_experiments.reproduction import earlier, job, making, small_works
-from docsis_experiments.reproduction.costs import calibration
 from docsis_experiments.reproduction.job import Bench
 from docsis_experiments.reproduction.making import Done, Processes
 from docsis_experiments.reproduction.planned import Plan
@@ -28,8 +28,8 @@ from docsis_experiments.runs import loaded_code, sources
 from docsis_experiments.runs.store import ASIDE, Store
 from docsis_testbed.errors import TestbedError
 
-pytest_plugins = ["in_this_process"]
-pytestmark = pytest.mark.usefixtures("in_this_process")
+pytest_plugins = ["in_this_process", "unmeasured"]
+pytestmark = pytest.mark.usefixtures("in_this_process", "unmeasured")
 
 _NUMBERS = itertools.count()
 """Numbers for folders: two of one second would have the same name."""
@@ -57,12 +57,6 @@ class Counting:
         return sorted(making.words(work) for work in self.made)
 
 
-@pytest.fixture(autouse=True)
-def no_measuring(monkeypatch: pytest.MonkeyPatch) -> None:
-    """This machine needs no measuring for computations of tests."""
-    monkeypatch.setattr(calibration, "costs", lambda folder, jobs: [])
-
-
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
     return toys(tmp_path_factory.mktemp("toys"))
@@ -78,7 +72,7 @@ def smoked(tmp_path_factory: pytest.TempPathFactory, rows: dict[str, Row]) -> Pa
     """Runs the rows at `smoke`, and gives the folder of what is kept."""
     folder = tmp_path_factory.mktemp("kept")
     with pytest.MonkeyPatch.context() as patched:
-        no_measuring.__wrapped__(patched)  # type: ignore[attr-defined]
+        leave_out_measuring(patched)
         bench = Bench(rows, catalogue(), Shelf(Store(folder)), results=folder / "results")
         request = Request(FIRST, Level.SMOKE)
         job.run(request, player=Processes(2), jobs=2, console=Console(quiet=True), bench=bench)
