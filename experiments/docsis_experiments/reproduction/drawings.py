@@ -48,7 +48,7 @@ def figures_of(
     # In Mininet a row has one condition of those that its figure draws.
     if sitting.request.stage == "mininet":
         return drawings, undrawn
-    # Of two plans of a row the extended one comes last, and is drawn: the page judges that.
+    # A row that was extended has two plans. The later one is drawn: the page judges its seeds.
     planned = [*sitting.plan.rows, *done.extended]
     for draw, names in figures.items():
         found, told = drawn({draw: names}, planned, done.rows, shelf)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with rows that a user has asked for by name."""
+"""Collects the problems of rows that the user named."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def problems_of(
     unextended: Mapping[str, str],
     undrawn: Sequence[Undrawn],
 ) -> list[str]:
-    """What is wrong with rows that were asked for by name, in sentences without a full stop.
+    """The problems of rows that the user named, a sentence each, without its full stop.
 
-    What is wrong with others, such as those of a paper, is told beside them.
+    A row that was asked for with its whole paper has its problem beside it on the page.
     """
     found: list[str] = []
     untold = {(one.row.id, one.asked.reading) for one in plan.rows if one.problem}

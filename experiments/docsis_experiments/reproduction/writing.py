@@ -35,11 +35,11 @@ PUBLISHED_PAGE: Final = "index.html"
 
 @dataclass(frozen=True)
 class Written:
-    """What was written of a sitting.
+    """The result of writing a sitting.
 
     Attributes:
         folder: The sitting's folder.
-        undrawn: What the page has no figures of.
+        undrawn: The figures that its page lacks, and why.
     """
 
     folder: Path
@@ -139,7 +139,7 @@ def contents(
 
 
 def _history(shelf: Shelf) -> tuple[History, list[str]]:
-    """All outcomes that there ever were, or why they cannot be read, which hinders no page."""
+    """The history of outcomes, or why it cannot be read; the page is written in either case."""
     try:
         return outcomes.of(shelf), []
     except TestbedError as error:
@@ -178,7 +178,7 @@ def publish(content: dict[str, Any], folder: Path) -> Path:
 
 
 def check_appended(file: Path) -> None:
-    """Refuses, before a long sitting, a file that outcomes could not be added to after it.
+    """Makes sure, before a long sitting, that outcomes can be added to a file after it.
 
     Raises:
         TestbedError: It cannot be opened for that.
@@ -195,7 +195,7 @@ def check_appended(file: Path) -> None:
 
 
 def check_place(folder: Path) -> None:
-    """Refuses, before a long sitting, a folder that could not be published into after it.
+    """Makes sure, before a long sitting, that its page can be published into a folder after it.
 
     The folder is made where it is not there.
 

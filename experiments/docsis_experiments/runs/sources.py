@@ -106,7 +106,7 @@ def unchanged(stage: StageName) -> Iterator[None]:
 
 @contextmanager
 def pipeline_unchanged() -> Iterator[None]:
-    """Refuses what is made in virtual time in the block where the pipeline is not as it was.
+    """Refuses what the block makes in virtual time if the pipeline was changed.
 
     Every world reads the compiled pipeline anew when it is built.
 

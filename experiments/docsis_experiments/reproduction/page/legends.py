@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the abbreviations in the papers' tables mean; the catalogue's settings have the same."""
+"""Explains the abbreviations in the papers' tables, as the catalogue does."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _WORTH: Final = {
     "provisional": ("a provisional outcome", "from fewer seeds or under fewer conditions"),
     "none": ("no outcome yet", ""),
 }
-"""What outcomes of each standing are called, and what they come from."""
+"""By standing: the paragraph's name for such an outcome, and what it says of its seeds."""
 
 _MOST_NAMED: Final = 3
 """The most rows that are named as missing."""

@@ -29,7 +29,7 @@ _HOLDING: Final = (
     Verdict.CONSISTENT,
     Verdict.HELD,
 )
-"""What a sentence of "What holds" may rest on."""
+"""Outcomes of the rows and parts that a sentence under "What holds" may cite."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ class _Teller:
         return ""
 
     def holds(self, *rests: str, caller: Callable[[], str]) -> str:
-        """Tells a sentence of "What holds"; what it rests on has to be reproduced.
+        """Tells a sentence of "What holds", and notes what it cites that does not hold.
 
-        The parts whose values it tells have to be, too.
+        It cites the rows and parts that are named, and each part whose value it tells.
 
         Args:
             rests: Rows, "004-D1", and parts of rows, "002-E1c: jfi drr n9".
@@ -89,7 +89,7 @@ class _Teller:
             self.untrue.append(f"{name} is {verdict}, and stands under what holds")
 
     def asked(self, row: str, part: str) -> str:
-        """What a rule asks for, and what came of it: "6 to 9: undecided"."""
+        """A part's band and its verdict, such as "6 to 9: undecided"."""
         found = self._part(row, part)
         unit = f" {found['unit']}" if found["unit"] else ""
         band = found["reproduced"].replace("≥", "at least").replace("≤", "at most")

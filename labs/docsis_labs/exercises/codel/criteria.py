@@ -195,10 +195,10 @@ _EPISODES: Final = (
     (6600, 600, False),
     (12_200, 400, False),
 )
-"""Queues that stand: beginnings and durations, milliseconds, and whether each goes on with the
-count of the one before. The first drop comes 0.1 s after the beginning, and drop_next is up to
-0.16 s after the end: so its age then is 1.29 to 1.46 s for the one that comes within 16 intervals,
-1.6 s, and 1.79 to 1.96 s for the next."""
+"""Queues that stand: when each begins and how long it lasts, in milliseconds, and whether it goes
+on with the count of the one before. Its first drop comes 0.1 s after its beginning; drop_next of
+the one before is up to 0.16 s after that one's end. So drop_next is 1.29 to 1.46 s old in the last
+queue that goes on, and 1.79 to 1.96 s in the next: on both sides of 16 intervals, 1.6 s."""
 
 
 def again(program: Program) -> Verdict:

@@ -21,12 +21,13 @@ _SHORT: Final = 4_000
 _COINS: Final = 2000
 
 _SOON: Final = 11
-"""Half of the drops come with one of the first coins, as many as these, behind the drop before."""
+"""Half of all drops come within this many coins of the drop before."""
 _SOON_COINS: Final = 800
-"""Of 5000 frames a right program throws 1342 of them, with a standard deviation of 45."""
+"""How many of these coins are looked at. A right program throws 1342 of them for 5000 frames, with
+a standard deviation of 45."""
 
 _ROUNDS: Final = 100
-"""In so many rounds wrong coins fall, too: one of 32 bits, with 0.05, but for 0.6 % of cases."""
+"""A wrong coin of 32 bits falls with 0.05, so in 99.4 % of cases it falls in one of the rounds."""
 
 _BEHIND: Final = 12
 """Frames of which each is dropped with a probability of 0.85: one is, but for 1e-10."""

@@ -271,10 +271,10 @@ def long_silence(program: Program) -> Verdict:
 
 
 def _slow(program: Program) -> Verdict:
-    """A bucket that is deeper than what a silence earns, of five minutes or of LONGEST_REFILL.
+    """Silences of five minutes and of LONGEST_REFILL, neither of which fills a slow, deep bucket.
 
-    The bound is right if it is as long as the longer one, and if what is cut off is lost: 24.6 and
-    44.3 frames are earned, which are as many whole ones if the frames before were without FCS.
+    They earn 24.6 and 44.3 frames. Whole frames are counted, so that a program that leaves out the
+    FCS, which another criterion looks at, has the same numbers.
     """
     slow = Policer(990, 90_000)
     for silence_us, duration in ((298_000_000, "298 s"), ((1 << 29) + 8, "537 s")):
@@ -292,7 +292,7 @@ def _slow(program: Program) -> Verdict:
                 f"{words}: a slow bucket is not full after any time. Where the time is beyond its "
                 "bound, the bound takes its place in the product.",
             )
-        # Whoever shifts for a division has lost points for those 4.6 %.
+        # A program that shifts where it should divide is 4.6 % off, and has lost points for that.
         if count < 0.9 * earned / 1500:
             return Missed(
                 "bound-too-short",
