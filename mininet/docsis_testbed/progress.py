@@ -16,11 +16,8 @@ from rich.text import Text
 LINE_SECONDS: Final = 60.0
 """The least time between two lines where no terminal can draw the bar again."""
 
-_DONE: Final = "done"
-"""Field of a task: how much was done when something was done last."""
-
 _THEN: Final = "then"
-"""Field of a task: seconds from its start to then."""
+"""Field of a task: when something was done last, in seconds from its start."""
 
 Progress = Callable[[str, float], None]
 """Called with what is happening and the seconds of the run that have passed."""
@@ -32,11 +29,11 @@ class _Progress(progress.Progress):
     _said: float | None = None
 
     def update(self, task_id: progress.TaskID, **given: Any) -> None:
-        super().update(task_id, **given)
         [task] = [task for task in self.tasks if task.id == task_id]
-        if task.fields.get(_DONE) != task.completed:
-            fields: dict[str, Any] = {_DONE: task.completed, _THEN: task.elapsed}
-            super().update(task_id, **fields)
+        before = task.completed
+        super().update(task_id, **given)
+        if task.completed != before:
+            task.fields[_THEN] = task.elapsed
         if self.console.is_terminal:
             return
         now = time.monotonic()
