@@ -16,7 +16,7 @@ from docsis_experiments.reproduction.catalogue.loader import registered_rules
 from docsis_experiments.reproduction.catalogue.rule import Kind
 from docsis_experiments.reproduction.row import Asked, Computation, Draws, Level, Row, Run
 from docsis_experiments.reproduction.rows import p000
-from docsis_experiments.reproduction.rows.p000 import f6
+from docsis_experiments.reproduction.rows.p000 import b, f6
 from docsis_experiments.reproduction.settings import p000_readings as readings
 from docsis_experiments.runs.outcome import Outcome
 
@@ -92,6 +92,7 @@ def test_row_has_the_readings_of_its_rule(name: str) -> None:
         ("000-F5", readings.OF_PAGES),
         ("000-S6", readings.OF_CELLS),
         ("000-F6a", f6.READINGS),
+        ("000-B2", b.READINGS),
     ],
 )
 def test_readings_are_in_the_order_of_the_rule(name: str, of_row: tuple[str, ...]) -> None:
