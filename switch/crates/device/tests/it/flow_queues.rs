@@ -330,15 +330,23 @@ fn collisions_are_as_frequent_as_figure_8_says() {
 }
 
 /// 001 read 0.05% and 1% off its figure 9; by its own model they are 0.076% and 1.30%.
+fn figure_9(sessions: usize, published: f64, trials: usize) {
+    let exact = 1.0 - at_most_four(sessions);
+    assert!((exact / published - 1.0).abs() < 0.01, "{exact}");
+    let found = collisions(Some(64), sessions, trials);
+    assert_rate(found, trials, exact, &format!("{sessions} sessions"));
+    println!("64 groups, {sessions} sessions: {found} of {trials}, exact {exact:.5}");
+}
+
 #[test]
 fn collisions_with_serial_search_are_as_frequent_as_figure_9_says() {
-    for (sessions, published, trials) in [(20, 0.00076, 15_000), (35, 0.0130, 10_000)] {
-        let exact = 1.0 - at_most_four(sessions);
-        assert!((exact / published - 1.0).abs() < 0.01, "{exact}");
-        let found = collisions(Some(64), sessions, trials);
-        assert_rate(found, trials, exact, &format!("{sessions} sessions"));
-        println!("64 groups, {sessions} sessions: {found} of {trials}, exact {exact:.5}");
-    }
+    figure_9(35, 0.0130, 4_000);
+}
+
+#[test]
+#[ignore = "long: so rare an event takes 300,000 frames, half a minute of a processor without optimisation"]
+fn collisions_with_serial_search_are_as_frequent_as_figure_9_says_of_20_sessions() {
+    figure_9(20, 0.00076, 15_000);
 }
 
 /// A flow with flow queues and no entry for them has a queue like any other.

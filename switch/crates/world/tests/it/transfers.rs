@@ -268,9 +268,12 @@ fn connections_after_lost_ones_have_ports_that_there_are() {
         source_port: 65_400,
         ..flow(&near, &far, 5201)
     };
-    let number = world
-        .add_transfer(&flow, &TransferOptions::default())
-        .unwrap();
+    // Little enough that an hour and more takes no time.
+    let options = TransferOptions {
+        rate: Some(200_000),
+        ..TransferOptions::default()
+    };
+    let number = world.add_transfer(&flow, &options).unwrap();
     world.run_until(SECOND).unwrap();
     world
         .set_link_state("near", BETWEEN, LinkState::Cut)
