@@ -16,7 +16,7 @@ SEED ?= 1
 
 OPTIONS = --topology "$(TOPOLOGY)" $(if $(TIER),--tier "$(TIER)") --target "$(TARGET)"
 CORES := $(shell nproc)
-PYTHON_CODE = cli control_plane experiments labs mininet ptf_tests docs/site_hooks
+PYTHON_CODE = conftest.py cli control_plane experiments labs mininet ptf_tests docs/site_hooks
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -121,7 +121,6 @@ def test_what_is_no_value_is_told(text: str) -> None:
         _values([f"parameter={text}"])
 
 
-@settings(deadline=None)
 @given(
     value=st.recursive(
         st.integers(-(2**40), 2**40) | st.booleans() | st.none() | st.text("a: #'\"\n-,[]{}%&*!"),

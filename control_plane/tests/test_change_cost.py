@@ -7,7 +7,7 @@ from pathlib import Path
 from types import FrameType, SimpleNamespace
 from typing import Any, TypeVar
 
-from conftest import TOPOLOGIES
+from channel_homes import TOPOLOGIES
 
 from docsis_control.dynamic.change import Action, Change, Kind, changed
 from docsis_control.dynamic.device_change import DeviceChange

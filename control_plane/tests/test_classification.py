@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from docsis_control.classification import (
@@ -213,7 +213,7 @@ def look_up(entries: tuple[TableEntry, ...], modem: int, frame: Frame) -> TableE
 
 
 @given(draw=st.randoms(use_true_random=False), size=st.integers(1, 64))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 def test_generated_sets_against_the_reference(draw: Random, size: int) -> None:
     # Classifiers refer to 1 to 5, but there is no service flow 5.
     flows = {reference: 10 + reference for reference in range(1, 5)}

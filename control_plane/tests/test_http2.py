@@ -292,7 +292,7 @@ def test_what_is_no_answer_is_said(answer: bytes, words: str) -> None:
         calls.close()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.binary(max_size=80))
 def test_nothing_that_is_sent_does_more_than_fail(answer: bytes) -> None:
     with peer(answer) as address:

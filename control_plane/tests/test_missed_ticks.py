@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from law_devices import DQ_TIME, LAWS, PACKET_RATE, TICK_US, flow, readings
 
@@ -46,7 +46,6 @@ def state(law: DeviceLaw) -> docsis_pie.State:
     return found._state  # type: ignore[no-any-return]
 
 
-@settings(deadline=None)
 @given(seen=ticks_seen, data=st.data())
 def test_where_the_queue_moved_evenly_nothing_is_different(seen: list[int], data: Any) -> None:
     """Between two readings the delay, what left and the averages are on a line: any law."""
@@ -84,7 +83,6 @@ def test_where_the_queue_moved_evenly_nothing_is_different(seen: list[int], data
     assert np.array_equal(whole[1].state.status, with_gaps[1].state.status)
 
 
-@settings(deadline=None)
 @given(seen=ticks_seen, delays=st.lists(st.integers(0, 12_000), min_size=60, max_size=60))
 def test_elsewhere_the_error_is_that_of_the_trapezoidal_rule(
     seen: list[int], delays: list[int]

@@ -23,7 +23,7 @@ from docsis_control.modem_config.service_flows import DownstreamServiceFlow, Ups
 from docsis_control.modem_config.tlv import Image, Tlv, write_image, write_tlvs
 
 FILE = Path("modem")
-SLOW = settings(deadline=None, max_examples=30, suppress_health_check=list(HealthCheck))
+SLOW = settings(max_examples=30, suppress_health_check=list(HealthCheck))
 
 
 def usual(node: Any) -> Any:

@@ -6,7 +6,7 @@ from pathlib import Path
 from shutil import copy
 
 import pytest
-from conftest import TOPOLOGIES
+from channel_homes import TOPOLOGIES
 
 from docsis_control.config.models import KeyedError
 from docsis_control.dynamic.change import Action, Change, Kind, changed

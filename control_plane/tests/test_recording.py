@@ -62,7 +62,7 @@ def line(at: int, flow: int, row: Row) -> list[Any]:
     ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.lists(rows, min_size=3, max_size=3), min_size=1, max_size=12),
     st.lists(st.booleans(), min_size=12, max_size=12),
@@ -119,7 +119,6 @@ def test_ticks_are_written_in_milliseconds(tmp_path: Path) -> None:
     )
 
 
-@settings(deadline=None)
 @given(st.integers(1, 20), st.lists(st.integers(0, 20), max_size=20), st.integers(1, 7))
 def test_a_ring_keeps_the_newest(capacity: int, sizes: list[int], piece: int) -> None:
     ring = Ring(np.dtype([("number", "i8"), ("half", "i2")]), capacity)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from finsy.proto import p4r
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from docsis_control.p4rt.entities import bitstring, register_entity
@@ -56,7 +56,6 @@ def block_of(asked: Sequence[Cell]) -> Block:
     return Block.joined([maker.block(asked[:3]), maker.block(asked[3:])])
 
 
-@settings(deadline=None)
 @given(cells, st.data(), st.lists(st.integers(0, 20), max_size=3))
 def test_values_are_those_of_the_answer(
     asked: list[Cell], data: st.DataObject, places: list[int]
@@ -68,7 +67,6 @@ def test_values_are_those_of_the_answer(
     assert found.tolist() == expected
 
 
-@settings(deadline=None)
 @given(cells.filter(bool), st.data())
 def test_other_answers_are_left_to_the_library(asked: list[Cell], data: st.DataObject) -> None:
     """Whatever an answer is, it is either read as the library reads it, or not at all."""
@@ -117,14 +115,12 @@ def test_other_answers_are_left_to_the_library(asked: list[Cell], data: st.DataO
     ]
 
 
-@settings(deadline=None)
 @given(cells.filter(bool))
 def test_the_request_is_the_librarys(asked: list[Cell]) -> None:
     request = p4r.ReadRequest(entities=[register_entity(PIPELINE, *cell) for cell in asked])
     assert block_of(asked).request == request.SerializeToString()
 
 
-@settings(deadline=None)
 @given(cells.filter(bool), st.data())
 def test_updates_are_the_librarys(known: list[Cell], data: st.DataObject) -> None:
     """Any of the cells in any order, some of them twice, with any value of up to 63 bits."""
@@ -152,7 +148,6 @@ def test_a_value_below_0_is_one_that_does_not_fit() -> None:
     assert update.entity.register_entry.data.bitstring == b"\xff" * 8
 
 
-@settings(deadline=None)
 @given(st.integers(1, 127), st.sampled_from(INDEXES), st.binary(min_size=7, max_size=7))
 def test_a_value_that_looks_like_an_entity_is_read_as_a_value(
     register: int, index: int, tail: bytes

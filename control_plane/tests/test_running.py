@@ -7,7 +7,7 @@ from typing import Any
 
 import grpc
 import pytest
-from conftest import FakeSwitch
+from fake_switch import FakeSwitch
 from finsy.proto import U128, p4r
 
 from docsis_control.dynamic.change import Action, Change, Kind, changed

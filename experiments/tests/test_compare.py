@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from outcome_files import QUICK, outcome, quick
 from pictures import without_pictures
@@ -109,7 +109,6 @@ def test_too_few_runs_have_no_interval(before: list[float], after: list[float], 
     assert of(series(before), series(after))[1:] == (None, None, paired, why)
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=8), st.integers(0, 20))
 def test_nothing_differs_from_itself(values: list[float], first: int) -> None:
     one = series(values, first=first)

@@ -107,7 +107,7 @@ def test_a_run_without_a_value_has_no_part() -> None:
         estimate([1.0] * 10 + [math.nan])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(VALUES, min_size=1, max_size=25))
 def test_the_interval_is_among_the_values(values: list[float]) -> None:
     found = estimate(values)
@@ -117,7 +117,7 @@ def test_the_interval_is_among_the_values(values: list[float]) -> None:
         assert min(values) <= found.interval.low <= found.interval.high <= max(values)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     st.lists(st.integers(-1000, 1000), min_size=5, max_size=20),
     st.integers(-1000, 1000),

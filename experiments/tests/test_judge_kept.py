@@ -134,7 +134,7 @@ def test_many_damaged_lines_are_counted(tmp_path: Path) -> None:
     assert told[-1].endswith("30 more lines are damaged")
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(data=st.binary(max_size=400))
 def test_no_bytes_break_the_reader(data: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
     file = tmp_path_factory.mktemp("kept") / "outcomes.jsonl"

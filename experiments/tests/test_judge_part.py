@@ -78,7 +78,6 @@ def test_whether_a_bound_of_c_is_beyond(bounds: dict[str, float], expected: Verd
     assert verdict(part, seeds([0.0] * 8)) is expected
 
 
-@settings(deadline=None)
 @given(low=NUMBERS, width=st.floats(0, 50), c=st.booleans(), hidden=NUMBERS)
 def test_a_verdict_follows_only_from_where_the_interval_lies(
     low: float, width: float, c: bool, hidden: float
@@ -94,7 +93,6 @@ def test_a_verdict_follows_only_from_where_the_interval_lies(
     assert place(part, seeds([hidden]), found, without_mac=False)[0] is expected
 
 
-@settings(deadline=None)
 @given(
     low=NUMBERS,
     width=st.floats(0, 50),
@@ -114,7 +112,6 @@ def test_a_wider_interval_decides_nothing_that_a_narrower_one_left_open(
     assert wide in (narrow, U)
 
 
-@settings(deadline=None)
 @given(values=st.lists(NUMBERS, min_size=2, max_size=9), order=st.randoms(use_true_random=False))
 def test_the_order_and_the_names_of_seeds_do_not_matter(values: list[float], order: object) -> None:
     shuffled = list(values)
@@ -123,7 +120,7 @@ def test_the_order_and_the_names_of_seeds_do_not_matter(values: list[float], ord
     assert (first.value, first.interval) == (second.value, second.interval)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(values=st.lists(NUMBERS, min_size=10, max_size=25), order=st.randoms(use_true_random=False))
 def test_nor_do_they_matter_to_the_bootstrap(values: list[float], order: object) -> None:
     shuffled = list(values)
@@ -138,7 +135,6 @@ def test_nor_do_they_matter_to_the_bootstrap(values: list[float], order: object)
     assert min(values) <= first.interval.low <= first.interval.high <= max(values)
 
 
-@settings(deadline=None)
 @given(values=st.lists(NUMBERS, min_size=2, max_size=9))
 def test_more_confidence_is_a_wider_interval(values: list[float]) -> None:
     low, high = estimate(seeds(values), 0.95).interval, estimate(seeds(values), 0.99).interval

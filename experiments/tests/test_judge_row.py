@@ -7,7 +7,7 @@ import fnmatch
 from collections.abc import Mapping, Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rules_made import around, band, beyond, made_part, made_rule, seeds
 
@@ -52,7 +52,6 @@ def of(verdicts: Sequence[Verdict]) -> RowJudged:
     return row(rule, {f"p{n}": around(VALUE[v]) for n, v in enumerate(verdicts) if v is not N})
 
 
-@settings(deadline=None)
 @given(verdicts=st.lists(PLAIN, min_size=1, max_size=5))
 def test_a_row_is_reproduced_if_all_parts_are_and_contradicted_if_one_is(
     verdicts: list[Verdict],
@@ -65,7 +64,6 @@ def test_a_row_is_reproduced_if_all_parts_are_and_contradicted_if_one_is(
         assert judged.verdict is N
 
 
-@settings(deadline=None)
 @given(verdicts=st.lists(PLAIN, min_size=1, max_size=4), more=PLAIN)
 def test_another_part_never_improves_a_row(verdicts: list[Verdict], more: Verdict) -> None:
     before, after = of(verdicts).verdict, of([*verdicts, more]).verdict
@@ -74,7 +72,6 @@ def test_another_part_never_improves_a_row(verdicts: list[Verdict], more: Verdic
     assert QUALITY.index(after) <= QUALITY.index(before)
 
 
-@settings(deadline=None)
 @given(verdicts=st.lists(PLAIN, min_size=1, max_size=6), order=st.randoms(use_true_random=False))
 def test_the_order_of_parts_does_not_matter(verdicts: list[Verdict], order: object) -> None:
     shuffled = list(verdicts)

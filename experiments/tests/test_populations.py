@@ -227,7 +227,6 @@ def test_tier_distance_and_modem_have_nothing_to_do_with_each_other() -> None:
     assert np.abs(off).max() < ERRORS / math.sqrt(TESTS)
 
 
-@settings(deadline=None)
 @given(
     median=st.integers(1, 200),
     ratio=st.floats(1.05, 8),
@@ -249,7 +248,6 @@ def test_no_round_trip_is_below_the_channels_or_without_end(
     assert round_trip_ns(law, least * MS, place * 0.9) <= drawn
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(0, 1e6), min_size=1).filter(any), st.floats(0, 1, exclude_max=True))
 def test_whoever_has_no_share_is_never_chosen(shares: list[float], place: float) -> None:
     entries = [ModemShare(modem=str(n), share=share) for n, share in enumerate(shares)]
@@ -275,7 +273,7 @@ def test_arms_have_the_same_subscribers_and_equal_modems_equal_units() -> None:
     assert abs(same - 50) <= ERRORS * math.sqrt(100 / 4)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(seed=st.integers(0, LARGEST_SEED), number=st.integers(1, 50_000))
 def test_a_test_is_its_seeds_alone(seed: int, number: int) -> None:
     """Whatever else is drawn or compared; titles and other arms change nothing."""

@@ -192,7 +192,7 @@ def test_an_interval_has_one_place(
         assert verdict_of(Interval(low, low + width / 2), ends) is Verdict.REPRODUCED
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.lists(st.floats(0, 1000), min_size=5, max_size=20))
 def test_a_band_around_all_values_is_reproduced_and_one_beyond_them_is_not(
     values: list[float],

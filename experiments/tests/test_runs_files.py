@@ -114,7 +114,6 @@ def test_a_list_that_is_too_long_is_refused_before_it_is_one(
         files.decode(content, "x.parquet")
 
 
-@settings(deadline=None)
 @given(
     values=st.dictionaries(st.text(max_size=20), st.floats(), max_size=5),
     rate=st.floats(0, 1e12),
@@ -141,7 +140,7 @@ def test_any_values_come_back(
     assert again.groups["g"].service_flows == {words: Rates(rate, rate, rate)}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(data=st.data())
 def test_a_changed_byte_never_changes_an_outcome(made: Outcome, data: st.DataObject) -> None:
     content = bytearray(files.encode([made]))
@@ -159,7 +158,6 @@ def test_a_changed_byte_never_changes_an_outcome(made: Outcome, data: st.DataObj
     assert "\n" not in told
 
 
-@settings(deadline=None)
 @given(content=st.binary(max_size=200))
 def test_what_is_no_file_of_outcomes_is_told(content: bytes) -> None:
     with pytest.raises(files.Damaged, match="it: "):

@@ -109,7 +109,7 @@ def voip_latency() -> Loaded:
     return load_scenario(TOPOLOGIES / "scenarios" / "voip-latency.yaml")
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(rate=st.integers(100_000, 1_000_000_000))
 def test_any_rate_is_a_service_that_can_be_had(rate: int) -> None:
     loaded = voip_latency()

@@ -21,7 +21,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from docsis_experiments.experiment.videos import PlannedVideo
@@ -85,7 +85,6 @@ def test_a_picture_is_a_key_frame_of_its_size() -> None:
     segment_ms=st.integers(200, 60_000),
     size=st.integers(1_000, 100_000),
 )
-@settings(deadline=None)
 def test_a_media_segment_has_its_bytes_and_times(number: int, segment_ms: int, size: int) -> None:
     head = boxes.media_head(number, segment_ms * 1_000_000, size)
     fragment, data, free = parsed(head + bytes(size - len(head)))

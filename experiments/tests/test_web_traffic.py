@@ -55,7 +55,7 @@ def page(**changes: object) -> WebPages:
     more=st.integers(0, 10**8),
     variation=st.integers(0, 10_000),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_page_has_its_bytes(seed: int, objects: int, more: int, variation: int) -> None:
     # A page without objects is its HTML alone.
     rest = objects + more if objects else 0

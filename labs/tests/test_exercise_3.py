@@ -38,7 +38,6 @@ def test_programs_are_what_p4c_made_of_the_sources() -> None:
     assert problems(exercise(3)) == []
 
 
-@settings(deadline=None)
 @given(_FRAMES, st.integers(1000, 10_000_000))
 def test_the_largest_burst_is_that_of_the_worst_interval(
     gaps: list[tuple[int, int]], rate: int
@@ -59,7 +58,7 @@ def test_the_solution_keeps_to_both_bounds_with_any_frames() -> None:
     program = committed(one.path / "compiled", name, (one.path / "solution" / name).read_text())
     assert program is not None
 
-    @settings(deadline=None, max_examples=25)
+    @settings(max_examples=25)
     @given(_FRAMES, st.integers(8000, 100_000_000), st.integers(1518, 30_000))
     def bounded(gaps: list[tuple[int, int]], rate: int, burst: int) -> None:
         frames = offers(gaps)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from docsis_labs.criterion import Missed
@@ -39,7 +39,6 @@ def test_programs_are_what_p4c_made_of_the_sources() -> None:
     assert problems(exercise(6)) == []
 
 
-@settings(deadline=None)
 @given(st.integers(0, 1 << 32), st.integers(q4_28(0.001), law.PROB_LOW))
 def test_what_is_right_is_read_as_right(seed: int, p1: int) -> None:
     drops = decided(seed, p1, 500)
