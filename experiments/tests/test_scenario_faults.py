@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 import scenario_files
 
 from docsis_experiments.experiment.plan import plan_for
@@ -39,14 +40,56 @@ def test_flow_that_sends_after_its_end(tmp_path: Path) -> None:
     ]
 
 
-def test_calls_that_say_nothing_or_hear_nothing() -> None:
-    def probes(sent: int, last_reply: int) -> Probes:
-        times = np.arange(sent, dtype=np.int64)
-        arrived = np.arange(sent) <= last_reply
-        return Probes(times, np.where(arrived, 1.0, np.nan), arrived, last_reply)
+def calls(sent: int, last_reply: int) -> Probes:
+    times = np.arange(sent, dtype=np.int64)
+    arrived = np.arange(sent) <= last_reply
+    return Probes(times, np.where(arrived, 1.0, np.nan), arrived, last_reply)
 
-    told = list(faults.of_calls([("a", probes(5, 4)), ("b", probes(5, 2)), ("c", probes(0, -1))]))
-    assert told == [
+
+def test_calls_that_say_nothing_or_hear_nothing() -> None:
+    of = [("a", calls(5, 4)), ("b", calls(5, 2)), ("c", calls(0, -1))]
+    assert list(faults.of_calls(of, seconds=0.1)) == [
         "no reply came to the last 2 packets of the call b; they count as lost",
         "the call c sent nothing in the measured time",
     ]
+
+
+@pytest.mark.parametrize(
+    ("sent", "enough"), [(6000, True), (5880, True), (5879, False), (1500, False)]
+)
+def test_a_call_that_sends_for_a_part_of_the_time(sent: int, enough: bool) -> None:
+    told = list(faults.of_calls([("a", calls(sent, sent - 1))], seconds=120.0))
+    assert told == ([] if enough else [f"the call a sent {sent} of 6000 packets"])
+
+
+def test_programs_that_are_ready_too_late() -> None:
+    assert not list(faults.started_late(-3.0))
+    assert not list(faults.started_late(1.0))
+    (words,) = faults.started_late(4.25)
+    assert words.startswith("the last program was ready 4.2 s after the start of the measured")
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "gap"),
+    [
+        (-1.0, 61.0, None),
+        (0.9, 59.2, None),
+        (3.0, 61.0, 3.0),
+        (-1.0, 30.0, 30.0),
+        (70.0, 80.0, 60.0),
+    ],
+)
+def test_a_receiver_that_did_not_look(first: float, last: float, gap: float | None) -> None:
+    looks = (np.arange(first, last, 0.05) * 1e9).astype(np.int64)
+    told = list(faults.not_looked(looks, 0, 60_000_000_000))
+    assert bool(told) == (gap is not None)
+    if gap is not None:
+        assert abs(float(told[0].split(" for ")[1].split(" s ")[0]) - gap) < 0.11
+
+
+def test_a_receiver_that_stood_still_in_between() -> None:
+    looks = (np.concatenate((np.arange(0, 20, 0.05), np.arange(25, 61, 0.05))) * 1e9).astype(
+        np.int64
+    )
+    (words,) = faults.not_looked(looks, 0, 60_000_000_000)
+    assert words.startswith("the receiver did not look at what had come for 5.")

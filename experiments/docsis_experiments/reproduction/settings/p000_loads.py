@@ -128,7 +128,9 @@ REAL_TCP: Final[Mapping[str, Any]] = {
         "acknowledgements": "every-segment",
     }
 }
-"""As near to the same as the kernel's TCP goes, for Mininet: its least timeout is 200 ms anyway."""
+"""As near to the same as the kernel's TCP goes, for Mininet: its least timeout is 200 ms anyway.
+After a pause it halves its window once for each timeout (RFC 2861), so that a file that follows
+0.3 s after the last one does not begin in slow start, as K7 reads the paper."""
 
 
 def traffic(

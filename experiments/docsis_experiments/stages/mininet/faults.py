@@ -6,12 +6,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
+
 from docsis_experiments.experiment.plan import Plan
 from docsis_experiments.stages.mininet.traffic.capture import Counted, End
 from docsis_experiments.stages.mininet.traffic.irtt import Probes
+from docsis_experiments.traffic.senders import CALL_INTERVAL_MS
 
 END_SLACK_SECONDS: Final = 0.1
 """How long after its end a flow may have sent: programs are woken late, and kernels stamp later."""
+
+START_SLACK_SECONDS: Final = 1.0
+"""How long after the start of the measured time the last program may be ready. Without a ramp-up
+none can be before it, and a second is a hundredth of what is measured as a rule."""
+
+LONGEST_GAP_SECONDS: Final = 1.0
+"""How far apart two looks at what has been received may be; a receiver looks ten times a second."""
+
+CALL_SHARE: Final = 0.98
+"""What a call has to send of its packets. irtt leaves out those for which it is woken too late."""
 
 _PLACES: Final[Mapping[End, str]] = {"sender": "the senders", "receiver": "the receivers"}
 
@@ -57,16 +71,51 @@ def sent_too_long(plan: Plan, last_sent_s: Mapping[int, float]) -> Iterator[str]
             yield f"{flow.name} went on sending for {late:.1f} s after its end"
 
 
-def of_calls(calls: Iterable[tuple[str, Probes]]) -> Iterator[str]:
-    """Calls that sent nothing, or whose packets' fate nobody knows.
+def started_late(seconds: float) -> Iterator[str]:
+    """Programs that were not ready when their traffic was to be measured.
+
+    Args:
+        seconds: How long after the start of the measured time the last one was ready.
+    """
+    if seconds > START_SLACK_SECONDS:
+        yield (
+            f"the last program was ready {seconds:.1f} s after the start of the measured time, so "
+            "less was sent than is described"
+        )
+
+
+def not_looked(times_ns: npt.NDArray[np.int64], start_ns: int, end_ns: int) -> Iterator[str]:
+    """A receiver that for some of the measured time did not look at what it had received.
+
+    Args:
+        times_ns: When it looked, in order, wall clock in nanoseconds.
+        start_ns: Start of the measured time.
+        end_ns: Its end.
+    """
+    looks = np.clip(times_ns, start_ns, end_ns)
+    longest = float(np.max(np.diff(np.concatenate(([start_ns], looks, [end_ns]))))) / 1e9
+    if longest > LONGEST_GAP_SECONDS:
+        yield (
+            f"the receiver did not look at what had come for {longest:.1f} s of the measured time, "
+            "so goodput is not known"
+        )
+
+
+def of_calls(calls: Iterable[tuple[str, Probes]], seconds: float) -> Iterator[str]:
+    """Calls that sent nothing or too little, or whose packets' fate nobody knows.
 
     Args:
         calls: Name and the packets that were sent in the measured time.
+        seconds: How long that was.
     """
+    due = round(seconds * 1000 / CALL_INTERVAL_MS)
     for name, probes in calls:
         if not probes.sent_ns.size:
             yield f"the call {name} sent nothing in the measured time"
-        elif probes.undetermined:
+            continue
+        if probes.sent_ns.size < CALL_SHARE * due:
+            yield f"the call {name} sent {probes.sent_ns.size} of {due} packets"
+        if probes.undetermined:
             yield (
                 f"no reply came to the last {probes.undetermined} packets of the call {name}; they "
                 "count as lost"

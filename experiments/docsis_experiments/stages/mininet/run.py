@@ -224,6 +224,7 @@ class Played:
             scenario.direction,
         )
         self._start_ns = 0
+        self._ready_after_s = 0.0
         self._steps: list[tuple[float, float]] = []
         self._counters: dict[str, int] = {}
         self._timing = Timing({})
@@ -258,6 +259,7 @@ class Played:
         programs += self._requests.start(self._start, origin_ns)
         # Last: irtt is told how long to send, and whatever was started before may have taken long.
         calls = self._start_calls()
+        self._ready_after_s = (time.time_ns() - self._start_ns) / 1e9
         if self._plan.idle_seconds:
             self._wait_until("idle", -self._plan.ramp_up_seconds)
         self._wait_until("ramp-up", 0.0)
@@ -430,6 +432,7 @@ class Played:
 
     def _faults(self) -> Iterator[str]:
         end_ns = self._start_ns + round(self._plan.measured_seconds * 1e9)
+        yield from faults.started_late(self._ready_after_s)
         if self._plan.flows:
             packets = self._folder / "captured.csv"
             yield from faults.lost_by_capture(capture.counts(packets))
@@ -445,11 +448,15 @@ class Played:
             yield from faults.lost_by_receivers(
                 counted_between(times, counts[LOST], self._start_ns, end_ns), "goodput is"
             )
+            yield from faults.not_looked(times, self._start_ns, end_ns)
         for load in self._loads.values():
             yield from faults.lost_by_receivers(load.lost(), "shares are")
         yield from faults.of_calls(
-            (call.name, irtt.load(self._call_file(call)).between(self._start_ns, end_ns))
-            for call in self._plan.calls
+            (
+                (call.name, irtt.load(self._call_file(call)).between(self._start_ns, end_ns))
+                for call in self._plan.calls
+            ),
+            self._plan.measured_seconds,
         )
 
     def _call_file(self, call: PlannedCall) -> Path:
