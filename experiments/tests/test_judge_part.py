@@ -308,6 +308,18 @@ def test_what_never_comes_is_beyond_any_bound() -> None:
     assert verdict(part, seeds([15.0] * 19 + [math.inf])) is U
 
 
+@pytest.mark.parametrize("never", range(1, 20))
+def test_seeds_that_never_come_decide_nothing_against_the_others(never: int) -> None:
+    """A ratio whose denominator is 0 in some seeds is infinite there."""
+    part = made_part(reproduced=band(at_least=3), contradicted=beyond(below=1.2))
+    low = seeds([0.5] * (20 - never) + [math.inf] * never)
+    assert reason(part, low) == (U, f"{never} of 20 seeds have no finite value")
+    high = seeds([4.5] * (20 - never) + [math.inf] * never)
+    assert reason(part, high) == (R, f"{never} of 20 seeds have no finite value")
+    below = seeds([0.5] * (20 - never) + [-math.inf] * never)
+    assert verdict(part, below) is C
+
+
 def test_it_is_told_where_seeds_never_come_to_a_value() -> None:
     # Tables have no end of an interval that is infinite.
     part = made_part(contradicted=beyond(below=5, above=30))

@@ -7,7 +7,7 @@ import copy
 import json
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
@@ -22,6 +22,7 @@ from docsis_experiments.reproduction.catalogue.loader import registered_rules
 from docsis_experiments.reproduction.catalogue.rule import Amendment
 from docsis_experiments.reproduction.figure import place
 from docsis_experiments.reproduction.page import html, values
+from docsis_experiments.reproduction.repairs.loader import Repair
 from docsis_experiments.reproduction.row import Level, Row
 from docsis_experiments.reproduction.writing import publish
 from docsis_experiments.runs.sources import StageName
@@ -40,8 +41,8 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
     return toys(tmp_path_factory.mktemp("toys"))
 
 
-def together(before: Data, after: Data) -> Data:
-    found = merging.together(before, after, "x", catalogue())
+def together(before: Data, after: Data, repairs: Sequence[Repair] = ()) -> Data:
+    found = merging.together(before, after, "x", catalogue(), repairs)
     earlier.validate(found, "x")
     assert html.text(found)
     return found
@@ -87,7 +88,7 @@ def test_a_sitting_of_some_rows_leaves_all_in_their_order(rows: dict[str, Row]) 
     for name, shown in zip(("000-F9", "000-F10"), before["rows"], strict=True):
         shown["id"] = name
     after = content([copy.deepcopy(before["rows"][1])])
-    found = merging.together(before, after, "x", registered_rules())
+    found = merging.together(before, after, "x", registered_rules(), ())
     assert [one["id"] for one in found["rows"]] == ["000-F9", "000-F10"]
 
 
@@ -114,6 +115,19 @@ def test_an_extended_outcome_is_not_replaced_by_one_that_waits(
     later = sitting([extended(undecided, waits)], Level.FULL)
     [row] = together(full, later)["rows"]
     assert (row["state"], row["extension"]) == ("reproduced", "done")
+    # If a defect was mended in between, what was extended before was of the defect.
+    mended = Repair(
+        at=datetime.fromisoformat("2026-11-24T00:00:00+00:00"),
+        commit="abcdef0",
+        defect="Every second run was the first again.",
+        effect="Not known.",
+        rows=("000-A1",),
+    )
+    [row] = together(full, later, [mended])["rows"]
+    assert (row["state"], row["extension"]) == ("undecided", waits)
+    for other in ({"rows": ("000-A2",)}, {"at": mended.at.replace(year=2025)}):
+        [row] = together(full, later, [mended.model_copy(update=other)])["rows"]
+        assert row["state"] == "reproduced"
     # What is decided without an extension is as good.
     later = sitting([entry(rows, "000-A1", Level.FULL, BAD)], Level.FULL)
     assert together(full, later)["rows"][0]["state"] == "contradicted"
@@ -141,7 +155,7 @@ def test_a_rule_that_was_amended_shows_as_such(rows: dict[str, Row]) -> None:
     amended = catalogue()["000-A1"].model_copy(update=changes)
     rules = {**catalogue(), "000-A1": amended}
     assert amended.hash != old
-    found = merging.together(before, sitting([entry(rows, "000-A2")]), "x", rules)
+    found = merging.together(before, sitting([entry(rows, "000-A2")]), "x", rules, ())
     row = found["rows"][0]
     assert (row["hash"], row["current_hash"]) == (old, amended.hash)
     assert [one["why"] for one in row["amended"]] == ["a second"]
@@ -152,8 +166,8 @@ def test_a_rule_that_was_amended_shows_as_such(rows: dict[str, Row]) -> None:
     # What was judged by the rule of today is not replaced by what another rule judged.
     new = {**entry(rows, "000-A1"), "hash": amended.hash}
     new["readings"][0]["hash"] = amended.hash
-    page = merging.together(found, sitting([new]), "x", rules)
-    again = merging.together(page, content([entry(rows, "000-A1", seconds=BAD)]), "x", rules)
+    page = merging.together(found, sitting([new]), "x", rules, ())
+    again = merging.together(page, content([entry(rows, "000-A1", seconds=BAD)]), "x", rules, ())
     assert again["rows"][0]["state"] == "reproduced"
 
 
@@ -264,7 +278,7 @@ def test_readings_of_an_earlier_rule_are_marked(rows: dict[str, Row]) -> None:
     old = new["hash"]
     new["hash"] = new["readings"][0]["hash"] = rule.hash
     later = sitting([new], Level.FULL)
-    found = merging.together(page, later, "x", {**catalogue(), "000-A1": rule})
+    found = merging.together(page, later, "x", {**catalogue(), "000-A1": rule}, ())
     assert [one["hash"] for one in found["rows"][0]["readings"]] == [rule.hash, old]
     assert html.text(found).count(f"by the earlier rule <code>{old}</code>") == 2
 

@@ -15,6 +15,7 @@ from docsis_experiments.reproduction.document import amendments, counts
 from docsis_experiments.reproduction.earlier import since
 from docsis_experiments.reproduction.figure import place
 from docsis_experiments.reproduction.judge.verdict import Extension, Standing, Verdict
+from docsis_experiments.reproduction.repairs.loader import Repair, lacks
 
 _WORTH: Final = {
     Standing.NONE.value: 0,
@@ -33,7 +34,11 @@ class _Read:
 
 
 def together(
-    before: Mapping[str, Any], after: Data, name: str, registered: Mapping[str, Rule]
+    before: Mapping[str, Any],
+    after: Data,
+    name: str,
+    registered: Mapping[str, Rule],
+    repairs: Sequence[Repair],
 ) -> Data:
     """The last outcome of every row, of two sittings.
 
@@ -47,11 +52,13 @@ def together(
         after: The new ones.
         name: The earlier file's name.
         registered: The rules of today, by the rows' ids.
+        repairs: The defects of ours that were mended. A row that was played again after one of
+            them takes the place of one that was extended before.
     """
     rows = {row["id"]: (row, False) for row in before["rows"]}
     for row in after["rows"]:
         known = rows.get(row["id"])
-        rows[row["id"]] = (row, True) if known is None else _row(known[0], row, registered)
+        rows[row["id"]] = (row, True) if known is None else _row(known[0], row, registered, repairs)
     order = {name: number for number, name in enumerate(registered)}
     # Rows that the catalogue does not have any more stand last.
     merged = sorted(
@@ -73,7 +80,9 @@ def together(
     }
 
 
-def _row(before: Data, after: Data, registered: Mapping[str, Rule]) -> tuple[Data, bool]:
+def _row(
+    before: Data, after: Data, registered: Mapping[str, Rule], repairs: Sequence[Repair]
+) -> tuple[Data, bool]:
     """A row of two sittings, and whether the new one's outcome is the row's."""
     history = _both(before["history"], after["history"])
     if after["state"] == Verdict.NOT_REPRODUCIBLE.value:
@@ -85,7 +94,7 @@ def _row(before: Data, after: Data, registered: Mapping[str, Rule]) -> tuple[Dat
         for reading in row["readings"]:
             where = (STAGES.index(reading["stage"]), reading["reading"])
             one = _Read(reading, row, row is after)
-            if where not in found or _takes_its_place(one, found[where], rule):
+            if where not in found or _takes_its_place(one, found[where], rule, repairs):
                 found[where] = one
     readings = [one.reading for _, one in sorted(found.items(), key=lambda entry: entry[0])]
     decides = deciding(readings)
@@ -95,7 +104,7 @@ def _row(before: Data, after: Data, registered: Mapping[str, Rule]) -> tuple[Dat
     return {**row, "readings": readings, "history": history}, stands is not None and stands.new
 
 
-def _takes_its_place(new: _Read, old: _Read, rule: Rule | None) -> bool:
+def _takes_its_place(new: _Read, old: _Read, rule: Rule | None, repairs: Sequence[Repair]) -> bool:
     if not is_whole(new.reading):
         return not is_whole(old.reading)
     if new.reading["hash"] != old.reading["hash"]:
@@ -105,7 +114,14 @@ def _takes_its_place(new: _Read, old: _Read, rule: Rule | None) -> bool:
         return False
     # An extended outcome stays if the new one still waits for its extension, or may not have it.
     waits = new.reading["extension"] in (Extension.DUE.value, Extension.REFUSED.value)
-    return not (waits and old.reading["extension"] == Extension.DONE.value)
+    extended = waits and old.reading["extension"] == Extension.DONE.value
+    return not extended or _has_a_mend(new, old, repairs)
+
+
+def _has_a_mend(new: _Read, old: _Read, repairs: Sequence[Repair]) -> bool:
+    """Whether a defect of ours was mended between the two (catalogue, section 1)."""
+    lacking = lacks(new.row, new.reading, repairs)
+    return any(one not in lacking for one in lacks(old.row, old.reading, repairs))
 
 
 def _as_registered(row: Data, registered: Mapping[str, Rule]) -> Data:

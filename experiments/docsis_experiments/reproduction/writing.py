@@ -22,6 +22,7 @@ from docsis_experiments.reproduction.figure import Figures
 from docsis_experiments.reproduction.judge.kept import History
 from docsis_experiments.reproduction.outcomes import Outcomes
 from docsis_experiments.reproduction.page import html
+from docsis_experiments.reproduction.repairs.loader import load_repairs
 from docsis_experiments.reproduction.shelf import Shelf
 from docsis_experiments.reproduction.sitting import Sitting
 from docsis_experiments.runs import files
@@ -166,7 +167,7 @@ def publish(content: dict[str, Any], folder: Path) -> Path:
             texts = _texts(content, PUBLISHED_PAGE)
         else:
             name = str(folder / RESULTS_FILE)
-            content = merging.together(before, content, name, registered_rules())
+            content = merging.together(before, content, name, registered_rules(), load_repairs())
             earlier.validate(content, RESULTS_FILE)
             try:
                 texts = _texts(content, PUBLISHED_PAGE)

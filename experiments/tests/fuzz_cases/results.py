@@ -26,6 +26,7 @@ from docsis_experiments.reports import repeated_summary
 from docsis_experiments.reproduction import earlier, merging
 from docsis_experiments.reproduction.catalogue.loader import registered_rules
 from docsis_experiments.reproduction.page import html
+from docsis_experiments.reproduction.repairs.loader import load_repairs
 from docsis_experiments.reproduction.writing import RESULTS_FILE
 from docsis_experiments.runs import files
 from docsis_experiments.runs.outcome import Outcome
@@ -201,7 +202,7 @@ def reproduction(data: bytes) -> bool:
     try:
         found = earlier.read(path)
         new = copy.deepcopy(_results())
-        together = merging.together(found, new, str(path), registered_rules())
+        together = merging.together(found, new, str(path), registered_rules(), load_repairs())
         earlier.validate(together, "together")
         html.text(together)
     except TestbedError as error:

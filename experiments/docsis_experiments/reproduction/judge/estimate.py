@@ -103,7 +103,22 @@ def _of_mean(values: Floats, confidence: float, limits: Limits) -> tuple[Interva
         return None, "", f"{never} of {values.size} seeds have no finite value"
     if student:
         return mean_interval(values, confidence).within(limits), method, ""
-    return mean_bootstrap(values, confidence), method, ""
+    return _bootstrapped(values, confidence), method, ""
+
+
+def _bootstrapped(values: Floats, confidence: float) -> Interval:
+    """The interval of the mean of ten seeds or more, ascending, not all of them infinite.
+
+    An infinite seed stands for never: it is beyond all others, and nobody knows how far. So the
+    near end takes it for as much as the outermost of the others, or a few such seeds would decide
+    alone what most of the seeds contradict. The far end is infinite.
+    """
+    finite = values[np.isfinite(values)]
+    near = mean_bootstrap(np.clip(values, finite[0], finite[-1]), confidence)
+    return Interval(
+        -math.inf if math.isinf(values[0]) else near.low,
+        math.inf if math.isinf(values[-1]) else near.high,
+    )
 
 
 def _hindrance(values: Floats, numbers: tuple[int, ...], measured: Seeds) -> str:

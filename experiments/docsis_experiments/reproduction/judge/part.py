@@ -104,7 +104,7 @@ def place(
     inner, beyond = bands(part, without_mac)
     reproduced = not _events(measured) if part.no_event else inner.has(found.interval)
     if reproduced:
-        return Verdict.REPRODUCED, ""
+        return Verdict.REPRODUCED, _never(measured)
     contradicted = inner.excludes(found.interval) if beyond is None else beyond.has(found.interval)
     if contradicted:
         return Verdict.CONTRADICTED, _never(measured)
