@@ -36,3 +36,26 @@ def test_rate_is_that_of_the_measured_time(tmp_path: Path) -> None:
     samples.write_text("time_ns,a\n")
     with pytest.raises(TestbedError, match="no sample"):
         read_samples(samples)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "has left no sample"),
+        (b"time_ns", "has left no sample"),
+        (b"time_ns,a\n10,", "has left no sample"),
+        (b"time_ns,a\n10,many\n", "'many'"),
+        (b"time_ns,a\n10,\n", "no samples of the receiver"),
+        (b"time_ns,a\n10,1\n20\n", "1 numbers in a line, and 2 names"),
+        (b"\n10,1\n", "no samples of the receiver"),
+        (b"time_ns,a\n10,%d\n" % 2**64, "no samples of the receiver"),
+        (b"time_ns,a\n10,\xff\n", "no samples of the receiver"),
+        (None, "No such file"),
+    ],
+)
+def test_samples_that_are_none_are_told(content: bytes | None, words: str, tmp_path: Path) -> None:
+    samples = tmp_path / "samples.csv"
+    if content is not None:
+        samples.write_bytes(content)
+    with pytest.raises(TestbedError, match=rf"samples\.csv: .*{words}.* log may say why"):
+        read_samples(samples)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,38 @@ def test_other_formats_are_refused(tmp_path: Path, trips: dict[str, Any]) -> Non
         irtt.load(path)
     with pytest.raises(TestbedError, match="left no result"):
         irtt.load(tmp_path / "missing.json")
+
+
+@pytest.mark.parametrize("content", [b"", b'{"version": {"json_', b"no JSON", b"\xff", b"[]", b"7"])
+def test_files_that_are_not_of_irtt_are_told(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "irtt.json"
+    path.write_bytes(content)
+    with pytest.raises(TestbedError, match=r"irtt\.json: not a result of irtt .* another try"):
+        irtt.load(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (r'"server": \{', '"server": null, "other": {'),
+        (r'"wall": \d+', '"wall": "noon"'),
+        (r'"wall": \d+', '"wall": 1e400'),
+        (r'"wall": \d+', f'"wall": {10**30}'),
+        (r'"round_trips": \[', '"round_trips": null, "other": ['),
+        (r'"server_packets_received": \d+', '"server_packets_received": "all"'),
+    ],
+)
+def test_results_of_irtt_with_something_else_in_them_are_told(
+    old: str, new: str, tmp_path: Path, trips: dict[str, Any]
+) -> None:
+    # With a gap, so that the server's count is used.
+    trips["round_trips"][3]["lost"] = "true"
+    path = tmp_path / "irtt.json"
+    content, changed = re.subn(old, new, json.dumps(trips))
+    assert changed
+    path.write_text(content)
+    with pytest.raises(TestbedError, match=r"irtt\.json: not a result of irtt .* another try"):
+        irtt.load(path)
 
 
 def test_upload_result() -> None:

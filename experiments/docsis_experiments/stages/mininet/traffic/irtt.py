@@ -147,7 +147,7 @@ def load(path: Path) -> Probes:
     """Read the JSON of irtt's client.
 
     Raises:
-        TestbedError: it is missing or not irtt's.
+        TestbedError: it is missing, cannot be read, or is not irtt's.
     """
     try:
         return parse(json.loads(path.read_text()))
@@ -156,8 +156,11 @@ def load(path: Path) -> Probes:
             f"{path}: irtt left no result; its log beside it says why, "
             "and `make clean` and another try may help"
         ) from None
-    except (json.JSONDecodeError, KeyError, TypeError) as error:
-        raise TestbedError(f"{path}: not a result of irtt ({error!r})") from None
+    except (OSError, ValueError, OverflowError, AttributeError, KeyError, TypeError) as error:
+        raise TestbedError(
+            f"{path}: not a result of irtt ({error!r}); its log beside it may say why, and "
+            "another try may help"
+        ) from None
 
 
 def parse(result: dict[str, Any]) -> Probes:
@@ -165,6 +168,8 @@ def parse(result: dict[str, Any]) -> Probes:
 
     Raises:
         KeyError: the format is another one.
+        ValueError, OverflowError, AttributeError, TypeError: something in it is not what it is
+            in that format.
     """
     if result["version"]["json_format"] != 1:
         raise KeyError(f"json_format {result['version']['json_format']}, expected 1")
