@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernel and programs that make traffic are part of what made a run in Mininet."""
+"""Kernel and what makes traffic are part of what made a run in Mininet."""
 
 from __future__ import annotations
 
 import functools
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from scenario_files import loaded
 from docsis_experiments.runs import programs, sources
 from docsis_experiments.runs.unit import Unit, key
 from docsis_experiments.stages.mininet.traffic import video
+from docsis_experiments.stages.mininet.traffic.video import player
 from docsis_testbed import versions
 from docsis_testbed.errors import TestbedError
 
@@ -26,8 +28,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", f"{folder}:/bin")
-    for name in ("iperf3", "irtt"):
-        install(folder, name, "echo version 1.0")
+    install(folder, "irtt", "echo version 1.0")
     return folder
 
 
@@ -47,8 +48,9 @@ def test_a_run_in_mininet_depends_on_kernel_and_programs_and_one_in_virtual_time
         sources.parts_now("mininet").items()
         >= {
             "kernel": os.uname().release,
-            "iperf3": "1.0",
             "irtt": "1.0",
+            "libtorrent": versions.package("libtorrent"),
+            "tornado": versions.package("tornado"),
         }.items()
     )
     assert sources.parts_now("virtual").keys() == {
@@ -64,7 +66,6 @@ def test_a_run_in_mininet_depends_on_kernel_and_programs_and_one_in_virtual_time
 def test_a_program_is_asked_once_in_its_own_words(installed: Path) -> None:
     for _ in range(3):
         programs.of_every_run()
-    assert (installed / "iperf3.asked").read_text() == "--version\n"
     assert (installed / "irtt.asked").read_text() == "version\n"
 
 
@@ -72,12 +73,25 @@ def test_a_program_that_tells_nothing_is_absent(
     installed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(versions, "_SECONDS", 0.2)
-    install(installed, "iperf3", "exec sleep 60")
-    install(installed, "irtt", "exit 1")
-    found = programs.of_every_run()
-    assert (found["iperf3"], found["irtt"]) == (programs.ABSENT, programs.ABSENT)
+    for script in ("exec sleep 60", "exit 1"):
+        install(installed, "irtt", script)
+        assert programs.of_every_run()["irtt"] == programs.ABSENT
     monkeypatch.setenv("PATH", str(installed.parent))
-    assert programs.version("iperf3") == programs.ABSENT
+    assert programs.version("irtt") == programs.ABSENT
+
+
+def test_a_run_in_mininet_depends_on_the_packages_that_send(
+    installed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = {"libtorrent": "2.1.1", "tornado": "6.6"}
+    monkeypatch.setattr(versions, "package", lambda name: told.get(name, versions.UNKNOWN))
+    before = sources.digest({}, "mininet")
+    told["tornado"] = "6.7"
+    sources.parts.cache_clear()
+    assert sources.digest({}, "mininet") != before
+    del told["libtorrent"]
+    found = programs.of_every_run()
+    assert (found["libtorrent"], found["tornado"]) == (programs.ABSENT, "6.7")
 
 
 def test_a_program_that_is_installed_anew_while_runs_go_on_is_told(installed: Path) -> None:
@@ -85,7 +99,7 @@ def test_a_program_that_is_installed_anew_while_runs_go_on_is_told(installed: Pa
         pass
     with pytest.raises(TestbedError, match="a program that makes traffic"):  # noqa: SIM117 - it is told at its end
         with sources.unchanged("mininet"):
-            install(installed, "iperf3", "echo version 1.1")
+            install(installed, "irtt", "echo version 1.1")
 
 
 def test_a_run_with_videos_depends_on_the_browser(installed: Path, tmp_path: Path) -> None:
@@ -100,6 +114,30 @@ def test_a_run_with_videos_depends_on_the_browser(installed: Path, tmp_path: Pat
     assert after[0] == before[0]
     assert after[1] != before[1]
     assert key(videos) == virtual
+
+
+def test_a_run_with_videos_depends_on_the_page_of_the_browser(
+    installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, with_video = loaded(tmp_path), loaded(tmp_path, VIDEO)
+    units = [Unit.of(one, one.scenario.all_runs[0], 1) for one in (found, with_video)]
+    page = tmp_path / "video"
+    shutil.copytree(programs.VIDEO, page)
+    monkeypatch.setattr(programs, "VIDEO", page)
+    before = [key(unit, "mininet") for unit in units]
+    script = page / "page.js"
+    script.write_text(script.read_text() + "// Another one.\n")
+    after = [key(unit, "mininet") for unit in units]
+    assert after[0] == before[0]
+    assert after[1] != before[1]
+    # Its Python is in the hash of the code.
+    (page / "player.py").write_text("")
+    assert [key(unit, "mininet") for unit in units] == after
+
+
+def test_all_that_the_browser_is_shown_is_in_the_hash() -> None:
+    shown = {file for _, file in player._FILES.values()}
+    assert shown <= set(programs._page())
 
 
 def test_the_browser_is_the_one_that_plays_videos() -> None:

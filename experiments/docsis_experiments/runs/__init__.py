@@ -5,7 +5,7 @@ unit.py      what is played: one run of one experiment from one seed, and the ke
 sources.py   what a result depends on beside that: code, pipeline, switch or world
 loaded_code.py  loads all code of a result before it is made, so that no key names other code
 file_hashes.py  hashes of files, which are read again only where they were changed
-programs.py  versions of the kernel and of the programs that make traffic in Mininet
+programs.py  versions of the kernel and of what makes traffic in Mininet
 play.py      plays a unit in virtual time
 outcome.py   what is kept of a run, made from the record of either stage
 files.py     outcomes as Parquet, validated when they are read

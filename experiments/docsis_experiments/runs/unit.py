@@ -171,7 +171,7 @@ def key(unit: Unit, stage: sources.StageName = "virtual") -> str:
     inputs = unit.as_data()
     # Asking the browser takes a tenth of a second, and few runs have one.
     if stage == "mininet" and unit.has_videos:
-        inputs["browser"] = programs.version(programs.BROWSER)
+        inputs |= programs.of_videos()
     return sources.digest(inputs, stage)
 
 
