@@ -9,7 +9,8 @@ machine and so have one clock. Of many packets only some are looked at: those wh
 identification is a multiple of a power of two, which is the same at both ends, and which Linux
 counts up for each socket. The file is written at the end (SIGTERM): port of the flow, when it was
 sent, and the delay, which is empty for a packet that never came. Beside it, with the suffix .json,
-is how many packets the sockets were shown at each end and how many they had no room for.
+is how many packets the sockets were shown at each end and how many they had no room for. Each is
+there when all of it is written, or never.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ import signal
 import socket
 import struct
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final, Literal, get_args
 
+from docsis_experiments.stages.mininet.traffic.at_end import whole
 from docsis_experiments.stages.mininet.traffic.receiving import make_room
 from docsis_experiments.traffic.senders import SMALLEST_PACKET_BYTES
 from docsis_testbed.errors import TestbedError
@@ -49,6 +51,9 @@ _PACKET: Final = struct.Struct("!4xH14xHHI")
 """Identification, ports, and TCP's sequence number (of UDP: length and checksum)."""
 
 Instruction = tuple[int, int, int, int]
+
+Row = tuple[int, int, int | None]
+"""Port, time of sending and delay of a packet, in nanoseconds; None for what never came."""
 
 End = Literal["sender", "receiver"]
 
@@ -196,7 +201,7 @@ class Matcher:
         self._sent: dict[tuple[int, ...], int] = {}
         # The two ends are read one after the other, so a packet may be seen to come first.
         self._came: dict[tuple[int, ...], int] = {}
-        self._rows: list[tuple[int, int, int | None]] = []
+        self._rows: list[Row] = []
 
     def seen(self, end: End, packet: bytes, at: int) -> None:
         """A packet, by its first 28 bytes from the network header on, at a time in nanoseconds."""
@@ -212,9 +217,9 @@ class Matcher:
             sent, came = (at, other) if end == "sender" else (other, at)
             self._rows.append((port, sent, came - sent))
 
-    def rows(self) -> list[tuple[int, int, int | None]]:
-        """Port, time of sending and delay, in nanoseconds; None for what never came."""
-        lost = [(key[0], sent, None) for key, sent in self._sent.items()]
+    def rows(self) -> list[Row]:
+        """All packets that left, by the time of sending."""
+        lost: list[Row] = [(key[0], sent, None) for key, sent in self._sent.items()]
         return sorted([*self._rows, *lost], key=lambda row: row[1])
 
 
@@ -243,6 +248,27 @@ def run(sockets: Watched, matcher: Matcher) -> None:
                     matcher.seen(key.data, packet, seconds * 10**9 + nanoseconds)
 
 
+def leave(found: Mapping[End, Counted], rows: Iterable[Row], packets: Path) -> None:
+    """Write what was seen.
+
+    Args:
+        found: What `counts` reads.
+        rows: The packets.
+        packets: The file that gets them.
+
+    Raises:
+        OSError: A file cannot be written; it is not there under its name then.
+    """
+    document = {where: asdict(one) for where, one in found.items()}
+    with whole(packets.with_suffix(".json")) as part:
+        part.write_text(json.dumps(document) + "\n")
+    with whole(packets) as part, part.open("w") as file:
+        file.write("port,sent_ns,delay_ns\n")
+        file.writelines(
+            f"{port},{sent},{'' if delay is None else delay}\n" for port, sent, delay in rows
+        )
+
+
 def main(arguments: Sequence[str]) -> None:
     """Look, and at the end write what was seen."""
 
@@ -260,14 +286,7 @@ def main(arguments: Sequence[str]) -> None:
         for where, made in sockets:
             before, one = found[where], counted(made)
             found[where] = Counted(before.packets + one.packets, before.lost + one.lost)
-        document = {where: asdict(one) for where, one in found.items()}
-        packets.with_suffix(".json").write_text(json.dumps(document) + "\n")
-        with packets.open("w") as file:
-            file.write("port,sent_ns,delay_ns\n")
-            file.writelines(
-                f"{port},{sent},{'' if delay is None else delay}\n"
-                for port, sent, delay in matcher.rows()
-            )
+        leave(found, matcher.rows(), packets)
 
 
 if __name__ == "__main__":

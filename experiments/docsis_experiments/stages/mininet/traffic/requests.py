@@ -29,6 +29,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
+from docsis_experiments.stages.mininet.traffic.at_end import whole
 from docsis_experiments.stages.mininet.traffic.receiving import bound, make_room
 from docsis_experiments.traffic.lengths import udp_payload
 from docsis_testbed.errors import TestbedError
@@ -211,8 +212,12 @@ class Client:
                 self.answered[number] = seconds * 10**9 + nanoseconds
 
     def write(self, path: Path) -> None:
-        """Write what `read_round_trips` reads."""
-        with path.open("w", newline="") as file:
+        """Write what `read_round_trips` reads.
+
+        Raises:
+            OSError: It cannot be written; nothing is there under its name then.
+        """
+        with whole(path) as part, part.open("w", newline="") as file:
             table = csv.writer(file)
             table.writerow(_FIELDS)
             for asked, answered in zip(self.asked, self.answered, strict=True):

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from docsis_experiments.stages.mininet.traffic.at_end import whole
 from docsis_experiments.stages.mininet.traffic.flows import write_retransmitted
 from docsis_experiments.stages.mininet.traffic.torrents import Uploads, read
 from docsis_experiments.stages.mininet.traffic.torrents.client import Client
@@ -53,7 +54,8 @@ def send(group: Uploads, address: str, origin_ns: int, retransmitted: Path) -> N
     try:
         client.run()
     finally:
-        write_retransmitted({address: client.ask_last()}, retransmitted)
+        with whole(retransmitted) as part:
+            write_retransmitted({address: client.ask_last()}, part)
 
 
 def receive(group: Uploads, address: str, samples: Path) -> None:

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What programs write at their end is whole or not there, and readers tell when it is not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from docsis_experiments.stages.mininet.run import _rows, sent_again
+from docsis_experiments.stages.mininet.traffic import capture, requests
+from docsis_experiments.stages.mininet.traffic.at_end import whole
+from docsis_experiments.stages.mininet.traffic.flows import write_retransmitted
+from docsis_testbed.errors import TestbedError
+
+PATIENCE = 60.0
+
+# A process cannot write files longer than 20,000 bytes, as if the disk were full.
+FULL = """
+import resource
+import sys
+from pathlib import Path
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+path = Path(sys.argv[1])
+"""
+
+CAPTURE = """
+from docsis_experiments.stages.mininet.traffic.capture import Counted, leave
+counts = {"sender": Counted(9, 0), "receiver": Counted(9, 0)}
+leave(counts, ((5201, number, 1000) for number in range(10_000)), path)
+"""
+
+REQUESTS = """
+import socket
+from docsis_experiments.stages.mininet.traffic.requests import Client
+client = Client(socket.socket(), 1, 64)
+client.asked = list(range(10_000))
+client.answered = [None] * 10_000
+client.write(path)
+"""
+
+RETRANSMITTED = """
+from docsis_experiments.stages.mininet.traffic.at_end import whole
+from docsis_experiments.stages.mininet.traffic.flows import write_retransmitted
+with whole(path) as part:
+    write_retransmitted({f"flow-{number}": 1000 for number in range(10_000)}, part)
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "reader"),
+    [
+        (CAPTURE, _rows),
+        (REQUESTS, requests.read_round_trips),
+        (RETRANSMITTED, sent_again),
+    ],
+)
+def test_a_full_disk_leaves_no_file_that_could_be_taken_for_a_whole_one(
+    program: str, reader: Callable[[Path], object], tmp_path: Path
+) -> None:
+    path = tmp_path / "left.csv"
+    command = [sys.executable, "-c", FULL + program, str(path)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert ended.returncode == 1
+    assert "OSError" in ended.stderr
+    # It had begun.
+    assert path.with_name("left.csv.part").stat().st_size == 20_000
+    with pytest.raises(TestbedError, match=r"left\.csv: .*log beside it may say why"):
+        reader(path)
+
+
+def test_a_file_has_its_name_when_it_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "left.csv"
+    with whole(path) as part:
+        write_retransmitted({"ftp-1": 1}, part)
+        assert not path.exists()
+    assert sent_again(path) == {"ftp-1": 1}
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_capture_that_is_left_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "captured.csv"
+    found: dict[capture.End, capture.Counted] = {
+        "sender": capture.Counted(2, 0),
+        "receiver": capture.Counted(1, 0),
+    }
+    capture.leave(found, [(5201, 10, 3), (5201, 20, None)], path)
+    assert capture.counts(path) == found
+    assert _rows(path) == [
+        {"port": "5201", "sent_ns": "10", "delay_ns": "3"},
+        {"port": "5201", "sent_ns": "20", "delay_ns": ""},
+    ]
+    assert {one.name for one in tmp_path.iterdir()} == {"captured.csv", "captured.json"}
+
+
+def test_a_number_of_segments_whose_end_was_cut_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "retransmitted.csv"
+    write_retransmitted({"ftp-1": 1, "ftp-2": 1234}, path)
+    path.write_text(path.read_text()[:-3])
+    with pytest.raises(TestbedError, match=r"retransmitted\.csv: its end is missing"):
+        sent_again(path)
