@@ -35,6 +35,7 @@ from docsis_experiments.stages.mininet.stage import SENDERS
 from docsis_experiments.stages.mininet.torrents import TorrentTraffic, check_torrents, is_upload
 from docsis_experiments.stages.mininet.traffic import torrents
 from docsis_experiments.stages.mininet.traffic.flows import read_retransmitted, write_retransmitted
+from docsis_experiments.stages.mininet.traffic.torrents import client as client_program
 from docsis_experiments.stages.mininet.traffic.torrents import torrent
 from docsis_experiments.stages.mininet.traffic.torrents.client import Client
 from docsis_experiments.stages.mininet.traffic.torrents.peers import Peers
@@ -237,6 +238,19 @@ def test_what_the_programs_left_is_read_by_group(tmp_path: Path) -> None:
     flows = {name: list(count) for name, count in received.flow_bytes.items()}
     assert flows == {"bits-1": [0, 100], "bits-2": [50, 200], "bits-3": [0, 300]}
     assert traffic.retransmitted() == {"bits": {"cpe1": 4, "cpe2": 5}}
+    assert not list(traffic.faults())
+
+
+def test_a_client_that_could_not_tell_what_it_sent_again_is_a_fault(tmp_path: Path) -> None:
+    traffic = traffic_of(Hosts(tmp_path), uploads_of(tmp_path, "count: 2"))
+    write_retransmitted({"10.0.0.1": 4}, tmp_path / "utp-bits-cpe1-retransmitted.csv")
+    with pytest.raises(TestbedError, match="bits-cpe2-retransmitted.csv: no counts"):
+        list(traffic.faults())
+    write_retransmitted({}, tmp_path / "utp-bits-cpe2-retransmitted.csv")
+    assert traffic.retransmitted() == {"bits": {"cpe1": 4}}
+    assert list(traffic.faults()) == [
+        "libtorrent did not tell how many packets the client of bits at cpe2 has sent again"
+    ]
 
 
 def test_what_clients_sent_again_is_of_no_single_upload() -> None:
@@ -332,6 +346,17 @@ def test_a_client_tells_what_it_has_sent_again() -> None:
     assert client.ask_last() == 42
 
 
+def test_a_client_whose_session_does_not_answer_tells_no_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(client_program, "_LAST_SECONDS", 0.05)
+    session = FakeSession()
+    client = Client(session, {"a": session}, [UPLOAD], 100.0)
+    assert client.ask_last() == 42
+    monkeypatch.setattr(session, "post_session_stats", lambda: None)
+    assert client.ask_last() is None
+
+
 @pytest.mark.parametrize("kind", ["hash_failed", "file_error", "torrent_error", "listen_failed"])
 def test_neither_goes_on_after_an_error(kind: str) -> None:
     session = FakeSession([Told(kind, "the reason")])
@@ -400,7 +425,9 @@ def test_uploads_over_the_loopback_interface_keep_to_their_rate(tmp_path: Path) 
     seconds = time.time() - begun
     # What the limit lets through at once: what it has saved up of a second, and a block.
     assert max(counts) <= rate * (seconds + 1) + (16 << 10)
-    assert client.ask_last() >= 0
+    resent = client.ask_last()
+    assert resent is not None
+    assert resent >= 0
     assert list(tmp_path.iterdir()) == []
     # TCP is spoken with nobody.
     stranger = socket.create_connection((HERE, ports[0]), timeout=PATIENCE)

@@ -451,6 +451,7 @@ class Played:
             yield from faults.not_looked(times, self._start_ns, end_ns)
         for load in self._loads.values():
             yield from faults.lost_by_receivers(load.lost(), "shares are")
+        yield from self._torrents.faults()
         yield from faults.of_calls(
             (
                 (call.name, irtt.load(self._call_file(call)).between(self._start_ns, end_ns))

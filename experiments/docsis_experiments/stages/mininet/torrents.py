@@ -196,7 +196,13 @@ class TorrentTraffic:
         return found
 
     def retransmitted(self) -> dict[str, dict[str, int]]:
-        """uTP packets that were sent again over the whole run, by group and client."""
+        """uTP packets that were sent again over the whole run, by group and client.
+
+        A client that could not tell is left out, and `faults` tells it.
+
+        Raises:
+            TestbedError: A client has left no file, or not a whole one.
+        """
         return {
             name: {
                 host: count
@@ -205,6 +211,21 @@ class TorrentTraffic:
             }
             for name, group in self._groups.items()
         }
+
+    def faults(self) -> Iterator[str]:
+        """Clients that did not learn how many packets they have sent again, in words.
+
+        Raises:
+            TestbedError: As with `retransmitted`.
+        """
+        told = self.retransmitted()
+        for name, group in self._groups.items():
+            for host in _once(one.source for one in group):
+                if host not in told[name]:
+                    yield (
+                        f"libtorrent did not tell how many packets the client of {name} at {host} "
+                        "has sent again"
+                    )
 
 
 def _once(names: Iterator[str]) -> list[str]:

@@ -8,7 +8,8 @@ Each is a process in the namespace of its host, because libtorrent makes its soc
 peers of a group at one address are a session of libtorrent with a port for each upload; the client
 at an address is a session with one port, as a BitTorrent client has. Both say "ready" and go on
 until they are ended. The peers write ten times a second the payload that each upload has brought,
-in bytes. The client writes at its end (SIGTERM) how many uTP packets it has sent again.
+in bytes. The client writes at its end (SIGTERM) how many uTP packets it has sent again, and no
+number where its session does not tell one.
 """
 
 from __future__ import annotations

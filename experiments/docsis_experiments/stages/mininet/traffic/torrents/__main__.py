@@ -54,8 +54,10 @@ def send(group: Uploads, address: str, origin_ns: int, retransmitted: Path) -> N
     try:
         client.run()
     finally:
+        count = client.ask_last()
         with whole(retransmitted) as part:
-            write_retransmitted({address: client.ask_last()}, part)
+            # A number that nobody has told is none, and not 0.
+            write_retransmitted({} if count is None else {address: count}, part)
 
 
 def receive(group: Uploads, address: str, samples: Path) -> None:

@@ -36,7 +36,8 @@ class Client:
         origin: Start of the timetable, wall clock in seconds.
 
     Attributes:
-        retransmitted: uTP packets that were sent again, when the session was last asked.
+        retransmitted: uTP packets that were sent again, when the session was last asked; None
+            where it has not answered.
     """
 
     def __init__(
@@ -46,7 +47,7 @@ class Client:
         uploads: Sequence[Upload],
         origin: float,
     ) -> None:
-        self.retransmitted = 0
+        self.retransmitted: int | None = None
         self._session = session
         self._handles = handles
         self._uploads = {one.name: one for one in uploads}
@@ -99,8 +100,14 @@ class Client:
             if name in self._uploads:
                 self._to_connect[name] = now + _RETRY_SECONDS
 
-    def ask_last(self) -> int:
-        """Asks for the packets that were sent again, once more, and returns their number."""
+    def ask_last(self) -> int | None:
+        """Asks for the packets that were sent again, once more.
+
+        Returns:
+            Their number; None where the session does not answer within `_LAST_SECONDS`.
+        """
+        # An answer to an earlier question would be of an earlier time.
+        self.retransmitted = None
         deadline = time.monotonic() + _LAST_SECONDS
         self._session.post_session_stats()
         while time.monotonic() < deadline:
