@@ -81,7 +81,8 @@ def judge_part(part: Part, bench: Bench) -> PartJudged:
         return PartJudged(part, measured, found, verdict, why)
     verdict, why = place(part, measured, found, bench.without_mac)
     if verdict is Verdict.REPRODUCED:
-        verdict, why = _not_also(part, bench)
+        verdict, others = _not_also(part, bench)
+        why = others or why
     return PartJudged(part, measured, found, verdict, why)
 
 
