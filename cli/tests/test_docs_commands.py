@@ -17,6 +17,9 @@ from documentation import DOCS, ROOT, Command, File, pages, steps
 
 PAGES = [page for page in pages() if any(True for _ in steps(page))]
 
+# Each plays so many runs that it takes 10 to 30 s of a processor; the tutorials' pages stay.
+LONG = {DOCS / "how-to" / f"{name}.md" for name in ("command-line", "flent", "topologies")}
+
 # As the installed program, but results go to the folder.
 PROGRAM = """#!{python}
 from pathlib import Path
@@ -43,10 +46,14 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_there_are_some() -> None:
-    assert DOCS / "tutorials" / "quickstart.md" in PAGES
+    assert {DOCS / "tutorials" / "quickstart.md", *LONG} <= set(PAGES)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=pytest.mark.long if page in LONG else ()) for page in PAGES],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
 def test_commands_of(page: Path, folder: Path) -> None:
     environment = {
         **os.environ,
