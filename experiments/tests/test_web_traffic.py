@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
 import json
 import math
 import os
 import signal
+import socket
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -25,6 +28,8 @@ from hypothesis import strategies as st
 from docsis_experiments.experiment.web_users import PlannedPages
 from docsis_experiments.stages.mininet.samples import read_samples
 from docsis_experiments.stages.mininet.traffic import web
+from docsis_experiments.stages.mininet.traffic.web import user as web_user
+from docsis_experiments.stages.mininet.traffic.web.connections import Connections
 from docsis_experiments.stages.mininet.traffic.web.sizes import object_sizes
 from docsis_experiments.stages.mininet.web_users import WebTraffic
 from docsis_experiments.traffic.senders import WebPages
@@ -144,6 +149,176 @@ def test_a_user_goes_in_the_middle_of_a_page(tmp_path: Path) -> None:
     last = counts["user"][times > end_ns + 100_000_000]
     assert last.size
     assert len(set(last.tolist())) == 1
+
+
+HOST = "127.0.0.1"
+Answer = Callable[[int, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+class Asked:
+    """A web server of this process.
+
+    Args:
+        answer: Answers a request, whose size it is given; the connection ends with it.
+
+    Attributes:
+        sizes: What was asked for so far.
+    """
+
+    def __init__(self, answer: Answer) -> None:
+        self.sizes: list[int] = []
+        self._answer = answer
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # A connection that is reset is over.
+        with suppress(ConnectionError, asyncio.IncompleteReadError):
+            head = await reader.readuntil(b"\r\n\r\n")
+            self.sizes.append(int(head.split()[1][1:]))
+            await self._answer(self.sizes[-1], reader, writer)
+        writer.close()
+
+
+def give(writer: asyncio.StreamWriter, length: int, declared: bool = True) -> None:
+    """An answer of so many bytes."""
+    head = f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n" if declared else "HTTP/1.1 200 OK\r\n"
+    writer.write(f"{head}Connection: close\r\n\r\n".encode() + bytes(length))
+
+
+async def until(condition: Callable[[], bool], more: float = 0.0) -> None:
+    """Waits until it is so; some seconds more than `PATIENCE` at the most."""
+    give_up = time.monotonic() + PATIENCE + more
+    while not condition():
+        assert time.monotonic() < give_up
+        await asyncio.sleep(0.01)
+
+
+async def leaves_objects_waiting(seconds: float) -> bool:
+    """Whether a user whose end is after so long had as many requests waiting as it may have.
+
+    Then nothing is asked for after its end, and its connections are reset.
+    """
+    pages = page(page=100_000, html=1000, objects=100, pause=60.0, origins=1)
+    answered = 10
+    waiting = 0
+    resets = 0
+
+    async def answer(size: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal waiting, resets
+        if len(asked.sizes) <= answered:
+            give(writer, size)
+            return
+        waiting += 1
+        try:
+            await reader.read()
+        except ConnectionResetError:
+            resets += 1
+
+    asked = Asked(answer)
+    loads, received = io.StringIO(), io.StringIO()
+    async with await asyncio.start_server(asked.serve, HOST, 0) as server:
+        origin = server.sockets[0].getsockname()
+        end_ns = time.time_ns() + round(seconds * 1e9)
+        user = web.WebUser("user", (origin,), 0, end_ns, pages, 3)
+        running = asyncio.ensure_future(web_user.User(user, loads, received).run())
+        # The page that is not complete is written when the end has come.
+        await until(lambda: loads.getvalue().endswith(",\n"), seconds)
+        if full := waiting == pages.connections:
+            await until(lambda: resets == pages.connections)
+            # Whatever the user has asked for, it was accepted before this.
+            _, writer = await asyncio.open_connection(*origin)
+            writer.write(b"GET /0 HTTP/1.1\r\n\r\n")
+            await until(lambda: 0 in asked.sizes)
+            assert len(asked.sizes) == answered + pages.connections + 1
+            assert not running.done()
+            writer.close()
+        running.cancel()
+        await asyncio.wait({running})
+        return full
+
+
+def test_nothing_is_asked_for_after_the_end() -> None:
+    async def found() -> bool:
+        # On a slow machine the end comes before the objects, and the next time it comes later.
+        for seconds in (0.2, 1.0, 5.0, PATIENCE):
+            if await leaves_objects_waiting(seconds):
+                return True
+        return False
+
+    assert asyncio.run(found())
+
+
+async def refused(connecting: Awaitable[object]) -> None:
+    with pytest.raises(OSError, match="closed"):
+        await connecting
+
+
+def test_a_connection_that_is_being_set_up_ends_with_the_others() -> None:
+    async def ends() -> None:
+        connections = Connections()
+        with socket.socket() as server, socket.socket() as first:
+            server.bind((HOST, 0))
+            # The kernel answers one; the next one's SYN waits for room.
+            server.listen(0)
+            first.connect(server.getsockname())
+            waiting = asyncio.ensure_future(connections.connect(*server.getsockname()))
+            await asyncio.sleep(0)
+            assert not waiting.done()
+            connections.reset()
+            await refused(waiting)
+            await refused(connections.connect(*server.getsockname()))
+
+    asyncio.run(ends())
+
+
+@pytest.mark.parametrize("declared", [True, False])
+@pytest.mark.parametrize("wrong", [0, 999, 1001])
+def test_an_answer_of_another_length_is_no_object(
+    wrong: int, declared: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(web_user, "_RETRY_SECONDS", 0.01)
+    loads, received = io.StringIO(), io.StringIO()
+    complete_before = []
+
+    async def answer(size: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        del reader
+        complete_before.append(loads.getvalue().count("\n") > 1)
+        give(writer, size if len(complete_before) == 3 else wrong, declared)
+
+    async def load() -> str:
+        asked = Asked(answer)
+        pages = page(page=1000, html=1000, objects=0, pause=60.0, origins=1)
+        async with await asyncio.start_server(asked.serve, HOST, 0) as server:
+            origin = server.sockets[0].getsockname()
+            user = web.WebUser("user", (origin,), 0, None, pages, 3)
+            running = asyncio.ensure_future(web_user.User(user, loads, received).run())
+            await until(lambda: loads.getvalue().count("\n") == 2)
+            running.cancel()
+            await asyncio.wait({running})
+            assert asked.sizes == [1000, 1000, 1000]
+            return f"http://{HOST}:{origin[1]}/1000"
+
+    url = asyncio.run(load())
+    assert complete_before == [False, False, False]
+    [_, row] = loads.getvalue().splitlines()
+    assert all(row.split(","))
+    words = f"{url}: {wrong} B came, not 1000 B; once more\n"
+    assert capsys.readouterr().out == 2 * words
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("size", [999_999_999, 1_000_000_000])
+def test_a_server_has_the_largest_page_as_one_object(size: int, tmp_path: Path) -> None:
+    place = (HOST, 18_097)
+    web.write([web.WebServer(os.getpid(), *place, "cubic")], tmp_path / "servers.json")
+    with (
+        running(web.serve_command(tmp_path / "servers.json")),
+        socket.create_connection(place, PATIENCE) as client,
+    ):
+        client.sendall(f"GET /{size} HTTP/1.1\r\nHost: {HOST}\r\n\r\n".encode())
+        with client.makefile("rb") as answer:
+            assert answer.readline().split()[1] == b"200"
+            head = iter(answer.readline, b"\r\n")
+            assert f"Content-Length: {size}\r\n".encode() in list(head)
 
 
 def complete(path: Path) -> list[tuple[int, int]]:

@@ -52,8 +52,8 @@ def listening(server: WebServer) -> socket.socket:
 
 async def serve(servers: Sequence[WebServer]) -> None:
     """Until the process is ended."""
-    # Nine digits are the largest page.
-    http = HTTPServer(Application([(r"/([0-9]{1,9})", _Object)], log_function=lambda _: None))
+    # The largest page has 1 GB, and may be one object: ten digits.
+    http = HTTPServer(Application([(r"/([0-9]{1,10})", _Object)], log_function=lambda _: None))
     for server in servers:
         http.add_socket(listening(server))
     print("ready", flush=True)

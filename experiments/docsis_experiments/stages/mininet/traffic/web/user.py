@@ -9,12 +9,12 @@ from contextlib import suppress
 from random import Random
 from typing import IO, Final
 
-from tornado.httpclient import AsyncHTTPClient, HTTPError, HTTPRequest
-from tornado.netutil import Resolver
+from tornado.httpclient import HTTPError, HTTPRequest
 from tornado.simple_httpclient import SimpleAsyncHTTPClient
 
 from docsis_experiments.stages.mininet.traffic.receiving import SAMPLE_SECONDS
 from docsis_experiments.stages.mininet.traffic.web import WebUser
+from docsis_experiments.stages.mininet.traffic.web.connections import Connections
 from docsis_experiments.stages.mininet.traffic.web.sizes import object_sizes
 
 _RETRY_SECONDS: Final = 1.0
@@ -43,19 +43,17 @@ class User:
         self._gone = False
         self._random = Random(f"sizes {user.seed} {user.name}")
         self._padding = "x" * max(0, user.pages.request - _FIXED)
-        # Addresses need no look-up in another thread.
-        Resolver.configure("tornado.netutil.BlockingResolver")
-        AsyncHTTPClient.configure(SimpleAsyncHTTPClient)
-        # Each lets no more connections be open than a browser does; the rest waits in it.
-        self._origins = [
-            AsyncHTTPClient(
-                force_instance=True,
-                max_clients=user.pages.connections,
-                max_body_size=_LARGEST,
-                max_buffer_size=_LARGEST,
-            )
-            for _ in user.origins
-        ]
+        self._connections = Connections()
+        self._client = SimpleAsyncHTTPClient(
+            force_instance=True,
+            max_clients=user.pages.connections * len(user.origins),
+            max_body_size=_LARGEST,
+            max_buffer_size=_LARGEST,
+        )
+        self._client.tcp_client = self._connections
+        # Of each origin no more connections are open than a browser has; the rest waits here, as
+        # Tornado would ask for what waits in it though the user has gone.
+        self._free = [asyncio.Semaphore(user.pages.connections) for _ in user.origins]
         pages.write("began_ns,complete_ns\n")
         received.write(f"time_ns,{user.name}\n")
 
@@ -70,6 +68,7 @@ class User:
                         await self._page()
                         await asyncio.sleep(self._user.pages.pause)
             self._gone = True
+            self._connections.reset()
             # Whoever started it ends it.
             await asyncio.Event().wait()
         finally:
@@ -90,38 +89,58 @@ class User:
             await self._object(0, pages.html)
             async with asyncio.TaskGroup() as group:
                 for number, size in enumerate(sizes):
-                    group.create_task(self._object(number % len(self._origins), size))
+                    group.create_task(self._object(number % len(self._free), size))
             complete = time.time_ns()
         finally:
             self._pages.write(f"{began},{complete}\n")
             self._pages.flush()
 
     async def _object(self, origin: int, size: int) -> None:
+        """Loads an object of so many bytes from an origin, however often it takes."""
         address, port = self._user.origins[origin]
-        request = HTTPRequest(
-            f"http://{address}:{port}/{size}",
-            headers={"Padding": self._padding},
-            user_agent="web",
-            decompress_response=False,
-            streaming_callback=self._came,
-            # However slow it is: pages are waited for.
-            connect_timeout=0,
-            request_timeout=0,
-        )
+        url = f"http://{address}:{port}/{size}"
         while True:
             try:
-                await self._origins[origin].fetch(request)
-                return
+                async with self._free[origin]:
+                    came = await self._fetched(url)
+                if came == size:
+                    return
+                problem = f"{came} B came, not {size} B"
             except (OSError, HTTPError) as error:
-                # A connection that could not be had, or was lost: as a user, try again.
-                print(f"{request.url}: {error}; once more", flush=True)
-                await asyncio.sleep(_RETRY_SECONDS)
+                problem = str(error)
+            # A connection that could not be had, or was lost, or brought something else: as a
+            # user, try again.
+            print(f"{url}: {problem}; once more", flush=True)
+            await asyncio.sleep(_RETRY_SECONDS)
 
-    def _came(self, chunk: bytes) -> None:
-        if self._gone:
-            # Tornado closes the connection, and the kernel resets it.
-            raise ConnectionAbortedError("the user has gone")
-        self._count += len(chunk)
+    async def _fetched(self, url: str) -> int:
+        """Bytes of an answer.
+
+        Raises:
+            OSError, HTTPError: There was none, or not all of it, or an error of HTTP.
+        """
+        length = 0
+
+        def came(chunk: bytes) -> None:
+            nonlocal length
+            length += len(chunk)
+            # What was read before the connection was reset may come up here after it.
+            if not self._gone:
+                self._count += len(chunk)
+
+        await self._client.fetch(
+            HTTPRequest(
+                url,
+                headers={"Padding": self._padding},
+                user_agent="web",
+                decompress_response=False,
+                streaming_callback=came,
+                # However slow it is: pages are waited for.
+                connect_timeout=0,
+                request_timeout=0,
+            )
+        )
+        return length
 
     async def _sample(self) -> None:
         due = time.monotonic()
