@@ -93,6 +93,14 @@ class Flow:
         """Whether its segments are sent again when they are lost."""
         return self.kind != "datagrams"
 
+    def may_come_from(self, peer: tuple[str, int]) -> bool:
+        """Whether its sender may connect from this IPv4 address and port."""
+        address, port = peer
+        if address != self.source or not self.source_port:
+            return address == self.source
+        number, off = divmod(port - self.source_port, PORTS_BETWEEN)
+        return not off and 0 <= number < _CONNECTIONS
+
     def connection(self, number: int = 0) -> socket.socket:
         """A TCP connection from the source's namespace, with the congestion control named.
 

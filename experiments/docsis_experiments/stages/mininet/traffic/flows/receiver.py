@@ -51,13 +51,22 @@ class Receiver:
 
     def _accept(self, index: int) -> Handler:
         def accept(listener: socket.socket) -> None:
-            connection, _ = listener.accept()
-            messages = self._flows[index].kind == "messages"
+            connection, peer = listener.accept()
+            flow = self._flows[index]
+            if not flow.may_come_from(peer):
+                # The network's other hosts can connect, too, and what they send is no flow.
+                self._refuse(connection, index, f"{peer[0]}:{peer[1]} is not its sender")
+                return
+            messages = flow.kind == "messages"
             self._sockets.watch(
                 connection, self._complete(index) if messages else self._stream(index)
             )
 
         return accept
+
+    def _refuse(self, connection: socket.socket, index: int, problem: str) -> None:
+        print(f"{self._flows[index].name}: {problem}; its connection is closed", flush=True)
+        connection.close()
 
     def _received(self, connection: socket.socket, index: int) -> int:
         """Bytes now in the scratch buffer; 0 at the end, when the connection is closed."""
@@ -79,16 +88,21 @@ class Receiver:
 
     def _complete(self, index: int) -> Handler:
         pending = bytearray()
-        name = self._flows[index].name
+        flow = self._flows[index]
 
         def complete(connection: socket.socket) -> None:
             count = self._received(connection, index)
             pending.extend(self._sockets.scratch[:count])
             while len(pending) >= MESSAGE.size:
                 size, sent = MESSAGE.unpack_from(pending)
+                if size != flow.size or size < MESSAGE.size:
+                    # Nothing after it can be told apart, and it may never be complete.
+                    self._sockets.unwatch(connection)
+                    self._refuse(connection, index, f"a message of {size} B, not {flow.size} B")
+                    return
                 if len(pending) < size:
                     return
-                self._messages.write(f"{name},{sent},{(time.time_ns() - sent) / 1e6:.3f}\n")
+                self._messages.write(f"{flow.name},{sent},{(time.time_ns() - sent) / 1e6:.3f}\n")
                 del pending[:size]
 
         return complete
