@@ -27,7 +27,6 @@ from docsis_experiments.reproduction.settings.p000_network import (
     NEAR,
     TENTH,
     UPLOADER,
-    Mac,
     Service,
     home,
 )
@@ -54,7 +53,14 @@ _BUFFER: Final = "64 KB"
 TEN_PERCENT: Final = 10.0
 
 OVERLOAD: Final = 1.1
-READINGS: Final = ("two-uploads", "cubic", "plain-pie", "full-docsis-pie")
+READINGS: Final = (
+    "two-uploads",
+    "cubic",
+    "plain-pie",
+    "full-docsis-pie",
+    "own-mac",
+    "no-mac",
+)
 """The readings of row B2 from 2 on."""
 
 
@@ -111,7 +117,7 @@ def _slow(reading: Reading, kbps: int) -> alone.Case:
     return alone.Case(
         f"{kbps} kbps",
         managed(Manager.PIE, 0, reading.pie),
-        home(Mac.PAPER, service, transfers_ms=(DISTANT_MS,), populated=False),
+        home(reading.mac, service, transfers_ms=(DISTANT_MS,), populated=False),
         [
             {
                 "name": UPLOADS[0],

@@ -14,7 +14,7 @@ from docsis_experiments.reproduction.settings.p000_drawn import CALLED, preset
 from docsis_experiments.reproduction.settings.p000_managers import AQMS, SEVEN, Manager
 from docsis_experiments.reproduction.settings.p000_readings import FIRST, chosen
 
-READINGS: Final = ("cubic", "plain-pie", "full-docsis-pie")
+READINGS: Final = ("cubic", "plain-pie", "full-docsis-pie", "own-mac", "no-mac")
 
 _Measure = Callable[[Asked, Results], Mapping[str, Measured]]
 
