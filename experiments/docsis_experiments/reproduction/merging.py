@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from docsis_experiments.reproduction.catalogue.rule import Rule
@@ -14,6 +15,7 @@ from docsis_experiments.reproduction.document import amendments, counts
 from docsis_experiments.reproduction.earlier import since
 from docsis_experiments.reproduction.figure import place
 from docsis_experiments.reproduction.judge.verdict import Extension, Standing, Verdict
+from docsis_experiments.reproduction.repairs.loader import Repair, lacks
 
 _WORTH: Final = {
     Standing.NONE.value: 0,
@@ -32,7 +34,11 @@ class _Read:
 
 
 def together(
-    before: Mapping[str, Any], after: Data, name: str, registered: Mapping[str, Rule]
+    before: Mapping[str, Any],
+    after: Data,
+    name: str,
+    registered: Mapping[str, Rule],
+    repairs: Sequence[Repair],
 ) -> Data:
     """The last outcome of every row, of two sittings.
 
@@ -46,11 +52,13 @@ def together(
         after: The new ones.
         name: The earlier file's name.
         registered: The rules of today, by the rows' ids.
+        repairs: The defects of ours that were mended. A row that was played again after one of
+            them takes the place of one that was extended before.
     """
     rows = {row["id"]: (row, False) for row in before["rows"]}
     for row in after["rows"]:
         known = rows.get(row["id"])
-        rows[row["id"]] = (row, True) if known is None else _row(known[0], row, registered)
+        rows[row["id"]] = (row, True) if known is None else _row(known[0], row, registered, repairs)
     order = {name: number for number, name in enumerate(registered)}
     # Rows that the catalogue does not have any more stand last.
     merged = sorted(
@@ -72,7 +80,9 @@ def together(
     }
 
 
-def _row(before: Data, after: Data, registered: Mapping[str, Rule]) -> tuple[Data, bool]:
+def _row(
+    before: Data, after: Data, registered: Mapping[str, Rule], repairs: Sequence[Repair]
+) -> tuple[Data, bool]:
     """A row of two sittings, and whether the new one's outcome is the row's."""
     history = _both(before["history"], after["history"])
     if after["state"] == Verdict.NOT_REPRODUCIBLE.value:
@@ -84,7 +94,7 @@ def _row(before: Data, after: Data, registered: Mapping[str, Rule]) -> tuple[Dat
         for reading in row["readings"]:
             where = (STAGES.index(reading["stage"]), reading["reading"])
             one = _Read(reading, row, row is after)
-            if where not in found or _takes_its_place(one, found[where], rule):
+            if where not in found or _takes_its_place(one, found[where], rule, repairs):
                 found[where] = one
     readings = [one.reading for _, one in sorted(found.items(), key=lambda entry: entry[0])]
     decides = deciding(readings)
@@ -94,7 +104,7 @@ def _row(before: Data, after: Data, registered: Mapping[str, Rule]) -> tuple[Dat
     return {**row, "readings": readings, "history": history}, stands is not None and stands.new
 
 
-def _takes_its_place(new: _Read, old: _Read, rule: Rule | None) -> bool:
+def _takes_its_place(new: _Read, old: _Read, rule: Rule | None, repairs: Sequence[Repair]) -> bool:
     if not is_whole(new.reading):
         return not is_whole(old.reading)
     if new.reading["hash"] != old.reading["hash"]:
@@ -104,21 +114,35 @@ def _takes_its_place(new: _Read, old: _Read, rule: Rule | None) -> bool:
         return False
     # An extended outcome stays if the new one still waits for its extension, or may not have it.
     waits = new.reading["extension"] in (Extension.DUE.value, Extension.REFUSED.value)
-    return not (waits and old.reading["extension"] == Extension.DONE.value)
+    extended = waits and old.reading["extension"] == Extension.DONE.value
+    return not extended or _has_a_mend(new, old, repairs)
+
+
+def _has_a_mend(new: _Read, old: _Read, repairs: Sequence[Repair]) -> bool:
+    """Whether a defect of ours was mended between the two (catalogue, section 1)."""
+    lacking = lacks(new.row, new.reading, repairs)
+    return any(one not in lacking for one in lacks(old.row, old.reading, repairs))
 
 
 def _as_registered(row: Data, registered: Mapping[str, Rule]) -> Data:
-    """The row with what became of its rule since it was judged."""
+    """The row with what became of its rule since it was judged.
+
+    What the paper did and published is told in today's words: it does not depend on the rule.
+    """
     rule = registered.get(row["id"])
     if rule is None:
         return row
-    return {**row, "current_hash": rule.hash, "amended": amendments(rule)}
+    words = {"done": rule.done, "published": rule.published}
+    return {**row, **words, "current_hash": rule.hash, "amended": amendments(rule)}
 
 
 def _both(before: Sequence[Data], after: Sequence[Data]) -> list[Data]:
-    """All outcomes of two histories, oldest first; either may have been kept elsewhere."""
+    """All outcomes of two histories, oldest first; either may have been kept elsewhere.
+
+    Where a clock is put back, or in another time zone, an earlier date may be the later text.
+    """
     found = {json.dumps(one, sort_keys=True): one for one in (*before, *after)}
-    return sorted(found.values(), key=lambda one: str(one["date"]))
+    return sorted(found.values(), key=lambda one: datetime.fromisoformat(one["date"]))
 
 
 def _figures(before: Iterable[Data], after: Iterable[Data], new: set[str]) -> list[Data]:

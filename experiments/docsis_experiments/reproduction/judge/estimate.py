@@ -11,6 +11,7 @@ exact                the value itself
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -102,16 +103,38 @@ def _of_mean(values: Floats, confidence: float, limits: Limits) -> tuple[Interva
         return None, "", f"{never} of {values.size} seeds have no finite value"
     if student:
         return mean_interval(values, confidence).within(limits), method, ""
-    return mean_bootstrap(values, confidence), method, ""
+    return _bootstrapped(values, confidence), method, ""
+
+
+def _bootstrapped(values: Floats, confidence: float) -> Interval:
+    """The interval of the mean of ten seeds or more, ascending, not all of them infinite.
+
+    An infinite seed stands for never: it is beyond all others, and nobody knows how far. So the
+    near end takes it for as much as the outermost of the others, or a few such seeds would decide
+    alone what most of the seeds contradict. The far end is infinite.
+    """
+    finite = values[np.isfinite(values)]
+    near = mean_bootstrap(np.clip(values, finite[0], finite[-1]), confidence)
+    return Interval(
+        -math.inf if math.isinf(values[0]) else near.low,
+        math.inf if math.isinf(values[-1]) else near.high,
+    )
 
 
 def _hindrance(values: Floats, numbers: tuple[int, ...], measured: Seeds) -> str:
     if values.size < LEAST_SEEDS:
         return f"an interval needs {LEAST_SEEDS} seeds, and there is {values.size or 'none'}"
     missing = [number for number in numbers if math.isnan(measured.values[number])]
-    if missing:
-        return f"nothing was measured in {len(missing)} of {len(numbers)} seeds, first {missing[0]}"
-    return ""
+    return _without_value(missing, numbers) if missing else ""
+
+
+def _without_value(missing: Sequence[int], numbers: Sequence[int]) -> str:
+    """Tells how many seeds have no value, as the end of a sentence.
+
+    NaN stands for two things that cannot be told apart here: nothing was measured, or all of it
+    was and the ratio is 0 over 0. The words are true of both.
+    """
+    return f"has no value in {len(missing)} of {len(numbers)} seeds, first {missing[0]}"
 
 
 def _of_all(measured: Pooled, confidence: float) -> Estimated:
@@ -124,7 +147,7 @@ def _of_all(measured: Pooled, confidence: float) -> Estimated:
     rows = np.array([measured.values[number] for number in numbers], np.float64)
     missing = [number for number in numbers if any(map(math.isnan, measured.values[number]))]
     if missing:
-        why = f"nothing was measured in {len(missing)} of {len(numbers)} seeds, first {missing[0]}"
+        why = _without_value(missing, numbers)
         return Estimated(math.nan, None, confidence, "", len(numbers), numbers, why)
     value = float(measured.statistic(rows))
     interval = statistic_bootstrap(rows, measured.statistic, confidence)
@@ -156,7 +179,7 @@ def _of_share(measured: Share, confidence: float) -> Estimated:
 def _of_exact(measured: Exact, confidence: float) -> Estimated:
     value = measured.value
     if math.isnan(value):
-        return Estimated(value, None, confidence, "", 0, (), "nothing was measured")
+        return Estimated(value, None, confidence, "", 0, (), "has no value")
     return Estimated(value, Interval(value, value), confidence, "exact", 1, ())
 
 

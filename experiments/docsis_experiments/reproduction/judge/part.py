@@ -81,7 +81,8 @@ def judge_part(part: Part, bench: Bench) -> PartJudged:
         return PartJudged(part, measured, found, verdict, why)
     verdict, why = place(part, measured, found, bench.without_mac)
     if verdict is Verdict.REPRODUCED:
-        verdict, why = _not_also(part, bench)
+        verdict, others = _not_also(part, bench)
+        why = others or why
     return PartJudged(part, measured, found, verdict, why)
 
 
@@ -104,7 +105,7 @@ def place(
     inner, beyond = bands(part, without_mac)
     reproduced = not _events(measured) if part.no_event else inner.has(found.interval)
     if reproduced:
-        return Verdict.REPRODUCED, ""
+        return Verdict.REPRODUCED, _never(measured)
     contradicted = inner.excludes(found.interval) if beyond is None else beyond.has(found.interval)
     if contradicted:
         return Verdict.CONTRADICTED, _never(measured)
@@ -173,7 +174,7 @@ def _not_also(part: Part, bench: Bench) -> tuple[Verdict, str]:
             return Verdict.NOT_RUN, f'"{name}", which must fail it, was not run'
         found = bench.estimate(other)
         if found.interval is None:
-            return Verdict.UNDECIDED, f'"{name}", which must fail it, has no interval: {found.why}'
+            return Verdict.UNDECIDED, f'"{name}", which must fail it, has no interval ({found.why})'
         verdict, _ = place(part, measured, found, bench.without_mac)
         if verdict is Verdict.REPRODUCED:
             return Verdict.UNDECIDED, f'"{name}" must fail it and passes, too'

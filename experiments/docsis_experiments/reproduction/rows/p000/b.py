@@ -157,7 +157,9 @@ def _threshold(asked: Asked, results: Results) -> Mapping[str, Measured]:
 def rate_at(percent: float, rates: Sequence[float], losses: Sequence[float]) -> float:
     """The highest rate at which the loss is that high, between the two next to it.
 
-    0 where it is lower at all of the rates, infinite where it is not even at the last.
+    Infinite where it is higher even at the last of the rates. Where it is lower at all of them, the
+    rate is below the first, and nobody knows how far: that is the greatest number below the first,
+    so that the mean over seeds errs towards the rates that were played.
     """
     if losses[-1] >= percent:
         return math.inf
@@ -166,7 +168,7 @@ def rate_at(percent: float, rates: Sequence[float], losses: Sequence[float]) -> 
         if above >= percent > below:
             share = (above - percent) / (above - below)
             return math.exp(math.log(low) + share * math.log(high / low))
-    return 0.0
+    return math.nextafter(rates[0], 0)
 
 
 ROWS: Final = (
