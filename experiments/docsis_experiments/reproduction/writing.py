@@ -6,8 +6,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,9 +16,10 @@ from docsis_experiments.reports import folder as run_folder
 from docsis_experiments.reproduction import document, earlier, merging, outcomes, tables
 from docsis_experiments.reproduction.alone import alone_in
 from docsis_experiments.reproduction.catalogue.loader import registered_rules
-from docsis_experiments.reproduction.drawings import Undrawn, figures_of
 from docsis_experiments.reproduction.figure import Figures
+from docsis_experiments.reproduction.figure_data import as_data
 from docsis_experiments.reproduction.judge.kept import History
+from docsis_experiments.reproduction.judging import Drawn, drawn
 from docsis_experiments.reproduction.outcomes import Outcomes
 from docsis_experiments.reproduction.page import html
 from docsis_experiments.reproduction.repairs.loader import load_repairs
@@ -34,19 +34,6 @@ PAGE_FILE: Final = "report.html"
 PUBLISHED_PAGE: Final = "index.html"
 
 
-@dataclass(frozen=True)
-class Written:
-    """The result of writing a sitting.
-
-    Attributes:
-        folder: The sitting's folder.
-        undrawn: The figures that its page lacks, and why.
-    """
-
-    folder: Path
-    undrawn: Sequence[Undrawn]
-
-
 def write(
     sitting: Sitting,
     done: Outcomes,
@@ -55,7 +42,7 @@ def write(
     figures: Mapping[Figures, tuple[str, ...]],
     results: Path,
     console: Console,
-) -> Written:
+) -> Path:
     """Writes what came of a sitting, and tells it.
 
     Args:
@@ -68,21 +55,21 @@ def write(
         console: Where the table goes.
 
     Returns:
-        The folder, and what is missing in it.
+        The folder.
 
     Raises:
         TestbedError: Something cannot be written.
     """
     folder = run_folder.create_named("reproduce", results)
     with run_folder.told_if_unfinished(folder, console):
-        content, told, undrawn = contents(sitting, done, shelf, figures)
+        content, told = contents(sitting, done, shelf, figures)
         if before is not None:
             name, earlier_content = before
             content["since"] = earlier.since(earlier_content, content["rows"], name)
-        for words in (*told, *(one.words for one in undrawn)):
+        for words in told:
             console.print(words, style="yellow", soft_wrap=True, highlight=False)
         earlier.validate(content, RESULTS_FILE)
-        _write(_texts(content, PAGE_FILE), folder)
+        _write(content, folder, PAGE_FILE)
         (folder / "plots").rmdir()  # the page has them all
         folder = run_folder.finish(folder)
     console.print(tables.outcomes(content["rows"]))
@@ -90,7 +77,7 @@ def write(
     if sitting.request.publish is not None:
         published = publish(content, sitting.request.publish)
         console.print(f"Published: {published}", soft_wrap=True, highlight=False)
-    return Written(folder, undrawn)
+    return folder
 
 
 def contents(
@@ -98,16 +85,16 @@ def contents(
     done: Outcomes,
     shelf: Shelf,
     figures: Mapping[Figures, tuple[str, ...]],
-) -> tuple[dict[str, Any], list[str], list[Undrawn]]:
-    """results.json, why outcomes are missing in it, in words, and what could not be drawn."""
+) -> tuple[dict[str, Any], list[str]]:
+    """results.json, and what is missing in it, in words."""
     request, account = sitting.request, sitting.account
-    history, told = _history(shelf)
+    history, unread = _history(shelf)
     rows = [
         document.row(one, request.chosen_level, request.stage, sitting.made, history.of(name))
         for name, one in done.rows.items()
     ]
     made = sitting.made.as_data()
-    drawings, undrawn = figures_of(sitting, done, shelf, figures)
+    found, told = _drawn(sitting, done, shelf, figures)
     content = {
         "experiment": document.EXPERIMENT,
         "version": document.VERSION,
@@ -126,25 +113,39 @@ def contents(
         "rows": rows,
         "figures": [
             {
-                **data,
+                **as_data(one.figure),
                 "drawn_of": list(one.of),
                 "lacks": list(one.lacks),
                 "level": request.chosen_level.value,
                 "made": made,
             }
-            for one, data in drawings
+            for one in found
         ],
         "since": None,
     }
-    return content, told, undrawn
+    return content, [*unread, *told]
 
 
 def _history(shelf: Shelf) -> tuple[History, list[str]]:
-    """The history of outcomes, or why it cannot be read; the page is written in either case."""
+    """All outcomes that there ever were, or why they cannot be read, which hinders no page."""
     try:
         return outcomes.of(shelf), []
     except TestbedError as error:
         return History((), ()), [f"The page has no earlier outcomes: {error}"]
+
+
+def _drawn(
+    sitting: Sitting,
+    done: Outcomes,
+    shelf: Shelf,
+    figures: Mapping[Figures, tuple[str, ...]],
+) -> tuple[list[Drawn], list[str]]:
+    """The figures of a sitting, and what hindered others."""
+    # In Mininet a row has one condition of those that its figure draws.
+    if sitting.request.stage == "mininet":
+        return [], []
+    # Of two plans of a row the extended one comes last, and is drawn: the page judges that.
+    return drawn(figures, [*sitting.plan.rows, *done.extended], done.rows, shelf)
 
 
 def publish(content: dict[str, Any], folder: Path) -> Path:
@@ -163,40 +164,16 @@ def publish(content: dict[str, Any], folder: Path) -> Path:
     """
     with alone_in(folder):
         before = _published(folder)
-        if before is None:
-            texts = _texts(content, PUBLISHED_PAGE)
-        else:
+        if before is not None:
             name = str(folder / RESULTS_FILE)
             content = merging.together(before, content, name, registered_rules(), load_repairs())
             earlier.validate(content, RESULTS_FILE)
-            try:
-                texts = _texts(content, PUBLISHED_PAGE)
-            except Exception as error:  # the shape of what is there is right, and the rest is not
-                words = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-                raise TestbedError(f"{name}: no page can be made with it ({words})") from error
-        _write(texts, folder)
+        _write(content, folder, PUBLISHED_PAGE)
     return folder / PUBLISHED_PAGE
 
 
-def check_appended(file: Path) -> None:
-    """Makes sure, before a long sitting, that outcomes can be added to a file after it.
-
-    Raises:
-        TestbedError: It cannot be opened for that.
-    """
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with file.open("ab"):
-            pass
-    except OSError as error:
-        raise TestbedError(
-            f"{file}: outcomes cannot be added to it ({error.strerror}); make it writable, or put "
-            "it aside"
-        ) from None
-
-
 def check_place(folder: Path) -> None:
-    """Makes sure, before a long sitting, that its page can be published into a folder after it.
+    """Refuses, before a long sitting, a folder that could not be published into after it.
 
     The folder is made where it is not there.
 
@@ -236,18 +213,7 @@ def _published(folder: Path) -> dict[str, Any] | None:
     return None
 
 
-def _texts(content: Mapping[str, Any], page: str) -> dict[str, bytes]:
-    """The contents of results.json and of its page, by the files' names.
-
-    Raises:
-        ValueError: A number is not finite, or a text has no UTF-8.
-    """
-    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    # The page's policy has hashes of bytes, so its lines end as they are written here.
-    return {RESULTS_FILE: text.encode(), page: html.text(content).encode()}
-
-
-def _write(texts: Mapping[str, bytes], folder: Path) -> None:
-    """Writes files whose contents are all there already, so that none is without the other."""
-    for name, text in texts.items():
-        files.write_atomically(folder / name, text)
+def _write(content: Mapping[str, Any], folder: Path, page: str) -> None:
+    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    files.write_atomically(folder / RESULTS_FILE, text.encode())
+    html.write(content, folder / page)
