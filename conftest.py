@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all tests share, whichever folder pytest was asked for."""
+"""Settings and fixtures of all tests; pytest reads this file for every folder of tests."""
 
 from hypothesis import HealthCheck, settings
 
-# pytest knows one conftest.py by that name, so the fixtures of a folder are in a file of their own.
+# Our folders of tests are all on the path, where only one file can be called conftest.py. So the
+# controller's fixtures are in a file with a name of its own.
 pytest_plugins = ["controller_fixtures"]
 
 # An example of a property, and drawing it, may take as long as a busy machine needs.

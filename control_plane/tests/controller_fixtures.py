@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of the controller get: fake switches, and a controller that runs with two of them."""
+"""Fixtures for tests of the controller: fake switches, and a controller that runs two of them."""
 
 import asyncio
 import time

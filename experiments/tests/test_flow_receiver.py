@@ -39,7 +39,7 @@ def flow(kind: Kind, *, port: int = 5201, source_port: int = 0) -> Flow:
 
 
 class Samples(io.StringIO):
-    """What the receiver counts; the receiver ends when it is told to."""
+    """The file that the receiver writes its samples to; setting `over` ends the receiver."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -79,17 +79,17 @@ def test_programs_that_are_ready_too_late() -> None:
         (70.0, 80.0, 60.0),
     ],
 )
-def test_a_receiver_that_did_not_look(first: float, last: float, gap: float | None) -> None:
-    looks = (np.arange(first, last, 0.05) * 1e9).astype(np.int64)
-    told = list(faults.not_looked(looks, 0, 60_000_000_000))
+def test_a_receiver_that_wrote_no_samples(first: float, last: float, gap: float | None) -> None:
+    samples = (np.arange(first, last, 0.05) * 1e9).astype(np.int64)
+    told = list(faults.without_samples(samples, 0, 60_000_000_000))
     assert bool(told) == (gap is not None)
     if gap is not None:
         assert abs(float(told[0].split(" for ")[1].split(" s ")[0]) - gap) < 0.11
 
 
 def test_a_receiver_that_stood_still_in_between() -> None:
-    looks = (np.concatenate((np.arange(0, 20, 0.05), np.arange(25, 61, 0.05))) * 1e9).astype(
+    samples = (np.concatenate((np.arange(0, 20, 0.05), np.arange(25, 61, 0.05))) * 1e9).astype(
         np.int64
     )
-    (words,) = faults.not_looked(looks, 0, 60_000_000_000)
-    assert words.startswith("the receiver did not look at what had come for 5.")
+    (words,) = faults.without_samples(samples, 0, 60_000_000_000)
+    assert words.startswith("the receiver wrote no sample for 5.")

@@ -44,7 +44,7 @@ def of_every_run() -> Mapping[str, str]:
 
 
 def of_videos() -> Mapping[str, str]:
-    """What plays adaptive videos: the browser's version, and a hash of what it is shown, by name.
+    """The browser's version and a hash of the page that it plays adaptive videos in, by name.
 
     Raises:
         TestbedError: A file of the page cannot be read, or the browser was removed in this very

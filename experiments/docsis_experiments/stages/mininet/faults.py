@@ -19,13 +19,13 @@ END_SLACK_SECONDS: Final = 0.1
 
 START_SLACK_SECONDS: Final = 1.0
 """How long after the start of the measured time the last program may be ready. Without a ramp-up
-none can be before it, and a second is a hundredth of what is measured as a rule."""
+no program can be ready before it, and a second is a small part of what is measured."""
 
 LONGEST_GAP_SECONDS: Final = 1.0
-"""How far apart two looks at what has been received may be; a receiver looks ten times a second."""
+"""How long a receiver may write no sample; it writes ten a second."""
 
 CALL_SHARE: Final = 0.98
-"""What a call has to send of its packets. irtt leaves out those for which it is woken too late."""
+"""The share of its packets that a call has to send. irtt skips a packet when it wakes too late."""
 
 _PLACES: Final[Mapping[End, str]] = {"sender": "the senders", "receiver": "the receivers"}
 
@@ -84,20 +84,20 @@ def started_late(seconds: float) -> Iterator[str]:
         )
 
 
-def not_looked(times_ns: npt.NDArray[np.int64], start_ns: int, end_ns: int) -> Iterator[str]:
-    """A receiver that for some of the measured time did not look at what it had received.
+def without_samples(times_ns: npt.NDArray[np.int64], start_ns: int, end_ns: int) -> Iterator[str]:
+    """A receiver that wrote no samples for some of the measured time.
 
     Args:
-        times_ns: When it looked, in order, wall clock in nanoseconds.
+        times_ns: The times of its samples, in order, wall clock in nanoseconds.
         start_ns: Start of the measured time.
         end_ns: Its end.
     """
-    looks = np.clip(times_ns, start_ns, end_ns)
-    longest = float(np.max(np.diff(np.concatenate(([start_ns], looks, [end_ns]))))) / 1e9
+    samples = np.clip(times_ns, start_ns, end_ns)
+    longest = float(np.max(np.diff(np.concatenate(([start_ns], samples, [end_ns]))))) / 1e9
     if longest > LONGEST_GAP_SECONDS:
         yield (
-            f"the receiver did not look at what had come for {longest:.1f} s of the measured time, "
-            "so goodput is not known"
+            f"the receiver wrote no sample for {longest:.1f} s of the measured time, so goodput is "
+            "not known"
         )
 
 

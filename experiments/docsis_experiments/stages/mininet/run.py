@@ -448,7 +448,7 @@ class Played:
             yield from faults.lost_by_receivers(
                 counted_between(times, counts[LOST], self._start_ns, end_ns), "goodput is"
             )
-            yield from faults.not_looked(times, self._start_ns, end_ns)
+            yield from faults.without_samples(times, self._start_ns, end_ns)
         for load in self._loads.values():
             yield from faults.lost_by_receivers(load.lost(), "shares are")
         yield from self._torrents.faults()
@@ -507,7 +507,7 @@ class Played:
     def _retransmitted(self) -> dict[str, dict[str, int]]:
         if not self._flows:
             return {}
-        counts = sent_again(self._retransmitted_file)
+        counts = flows.read_retransmitted(self._retransmitted_file)
         groups: dict[str, dict[str, int]] = {}
         for planned in self._flows:
             if planned.flow.retransmits:
@@ -530,22 +530,6 @@ class Played:
             name = planned.flow.name
             groups.setdefault(planned.group, {})[name] = counts[name].astype(np.float64)
         return {group: Received(time_s, flows) for group, flows in groups.items()}
-
-
-def sent_again(path: Path) -> dict[str, int]:
-    """The segments that the sender's flows sent again.
-
-    Args:
-        path: What the sender left.
-
-    Raises:
-        TestbedError: It is not there, or not whole.
-    """
-    counts = flows.read_retransmitted(path)
-    # A flow that is missing is noticed, but not the last digits of a number.
-    if not path.read_bytes().endswith(b"\n"):
-        raise TestbedError(f"{path}: its end is missing; the sender's log beside it may say why")
-    return counts
 
 
 def _rows(path: Path) -> list[dict[str, str]]:

@@ -9,8 +9,8 @@ machine and so have one clock. Of many packets only some are looked at: those wh
 identification is a multiple of a power of two, which is the same at both ends, and which Linux
 counts up for each socket. The file is written at the end (SIGTERM): port of the flow, when it was
 sent, and the delay, which is empty for a packet that never came. Beside it, with the suffix .json,
-is how many packets the sockets were shown at each end and how many they had no room for. Each is
-there when all of it is written, or never.
+is how many packets the sockets were shown at each end and how many they had no room for. Each
+gets its name when all of it is written.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final, Literal, get_args
 
-from docsis_experiments.stages.mininet.traffic.at_end import whole
 from docsis_experiments.stages.mininet.traffic.receiving import make_room
+from docsis_experiments.stages.mininet.traffic.whole_files import whole
 from docsis_experiments.traffic.senders import SMALLEST_PACKET_BYTES
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.namespaces import made_in

@@ -29,8 +29,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-from docsis_experiments.stages.mininet.traffic.at_end import whole
 from docsis_experiments.stages.mininet.traffic.receiving import bound, make_room
+from docsis_experiments.stages.mininet.traffic.whole_files import whole
 from docsis_experiments.traffic.lengths import udp_payload
 from docsis_testbed.errors import TestbedError
 from docsis_testbed.namespaces import made_in

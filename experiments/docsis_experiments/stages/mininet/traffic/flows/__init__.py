@@ -23,6 +23,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from docsis_experiments.stages.mininet.traffic.whole_files import whole
 from docsis_experiments.traffic.senders import MOST_FLOWS
 from docsis_testbed.congestion import CONGESTION_CONTROL
 from docsis_testbed.errors import TestbedError
@@ -153,9 +154,10 @@ def read(path: Path) -> list[Flow]:
 
 
 def write_retransmitted(counts: Mapping[str, int], path: Path) -> None:
-    """Write how many segments each flow sent again."""
+    """Write how many segments each flow sent again; readers find the whole file or none."""
     rows = (f"{name},{count}\n" for name, count in counts.items())
-    path.write_text("".join(("flow,retransmitted_segments\n", *rows)))
+    with whole(path) as part:
+        part.write_text("".join(("flow,retransmitted_segments\n", *rows)))
 
 
 def read_retransmitted(path: Path) -> dict[str, int]:

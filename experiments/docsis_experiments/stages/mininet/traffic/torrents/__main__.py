@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from docsis_experiments.stages.mininet.traffic.at_end import whole
 from docsis_experiments.stages.mininet.traffic.flows import write_retransmitted
 from docsis_experiments.stages.mininet.traffic.torrents import Uploads, read
 from docsis_experiments.stages.mininet.traffic.torrents.client import Client
@@ -55,9 +54,8 @@ def send(group: Uploads, address: str, origin_ns: int, retransmitted: Path) -> N
         client.run()
     finally:
         count = client.ask_last()
-        with whole(retransmitted) as part:
-            # A number that nobody has told is none, and not 0.
-            write_retransmitted({} if count is None else {address: count}, part)
+        # A number that nobody has told is none, and not 0.
+        write_retransmitted({} if count is None else {address: count}, retransmitted)
 
 
 def receive(group: Uploads, address: str, samples: Path) -> None:

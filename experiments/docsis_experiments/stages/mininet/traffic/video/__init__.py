@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from docsis_experiments.stages.mininet.traffic.web import WebServer
+from docsis_experiments.stages.mininet.traffic.whole_files import whole
 from docsis_experiments.traffic.senders import AdaptiveVideo
 from docsis_testbed.errors import TestbedError
 
@@ -116,9 +117,8 @@ def play_command(player: Path, times: Path, segments: Path, samples: Path) -> li
 def write(what: VideoPlayer | Times | Sequence[VideoServer], path: Path) -> None:
     """Write something for its program, which finds all of it or nothing."""
     data: Any = [asdict(one) for one in what] if isinstance(what, Sequence) else asdict(what)
-    part = path.with_suffix(".part")
-    part.write_text(json.dumps(data, indent=1) + "\n")
-    part.replace(path)
+    with whole(path) as part:
+        part.write_text(json.dumps(data, indent=1) + "\n")
 
 
 def read_servers(path: Path) -> list[VideoServer]:

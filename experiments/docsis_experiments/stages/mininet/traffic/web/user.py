@@ -51,8 +51,8 @@ class User:
             max_buffer_size=_LARGEST,
         )
         self._client.tcp_client = self._connections
-        # Of each origin no more connections are open than a browser has; the rest waits here, as
-        # Tornado would ask for what waits in it though the user has gone.
+        # A browser opens so many connections to an origin. Other requests wait for one of these
+        # and not in Tornado, which would still send them after the user has gone.
         self._free = [asyncio.Semaphore(user.pages.connections) for _ in user.origins]
         pages.write("began_ns,complete_ns\n")
         received.write(f"time_ns,{user.name}\n")
@@ -124,7 +124,7 @@ class User:
         def came(chunk: bytes) -> None:
             nonlocal length
             length += len(chunk)
-            # What was read before the connection was reset may come up here after it.
+            # Bytes that arrived before the reset can be handed over after it.
             if not self._gone:
                 self._count += len(chunk)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What programs write at their end is whole or not there, and readers tell when it is not."""
+"""A full disk leaves no file that could be taken for a whole one, and readers say so."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from docsis_experiments.stages.mininet.run import _rows, sent_again
-from docsis_experiments.stages.mininet.traffic import capture, requests
-from docsis_experiments.stages.mininet.traffic.at_end import whole
-from docsis_experiments.stages.mininet.traffic.flows import write_retransmitted
+from docsis_experiments.stages.mininet.run import _rows
+from docsis_experiments.stages.mininet.traffic import capture, flows, requests
+from docsis_experiments.stages.mininet.traffic.whole_files import whole
 from docsis_testbed.errors import TestbedError
 
 PATIENCE = 60.0
@@ -43,10 +42,8 @@ client.write(path)
 """
 
 RETRANSMITTED = """
-from docsis_experiments.stages.mininet.traffic.at_end import whole
 from docsis_experiments.stages.mininet.traffic.flows import write_retransmitted
-with whole(path) as part:
-    write_retransmitted({f"flow-{number}": 1000 for number in range(10_000)}, part)
+write_retransmitted({f"flow-{number}": 1000 for number in range(10_000)}, path)
 """
 
 
@@ -55,7 +52,7 @@ with whole(path) as part:
     [
         (CAPTURE, _rows),
         (REQUESTS, requests.read_round_trips),
-        (RETRANSMITTED, sent_again),
+        (RETRANSMITTED, flows.read_retransmitted),
     ],
 )
 def test_a_full_disk_leaves_no_file_that_could_be_taken_for_a_whole_one(
@@ -75,9 +72,9 @@ def test_a_full_disk_leaves_no_file_that_could_be_taken_for_a_whole_one(
 def test_a_file_has_its_name_when_it_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "left.csv"
     with whole(path) as part:
-        write_retransmitted({"ftp-1": 1}, part)
+        part.write_text("all of it")
         assert not path.exists()
-    assert sent_again(path) == {"ftp-1": 1}
+    assert path.read_text() == "all of it"
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -94,11 +91,3 @@ def test_a_capture_that_is_left_is_read(tmp_path: Path) -> None:
         {"port": "5201", "sent_ns": "20", "delay_ns": ""},
     ]
     assert {one.name for one in tmp_path.iterdir()} == {"captured.csv", "captured.json"}
-
-
-def test_a_number_of_segments_whose_end_was_cut_is_told(tmp_path: Path) -> None:
-    path = tmp_path / "retransmitted.csv"
-    write_retransmitted({"ftp-1": 1, "ftp-2": 1234}, path)
-    path.write_text(path.read_text()[:-3])
-    with pytest.raises(TestbedError, match=r"retransmitted\.csv: its end is missing"):
-        sent_again(path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that a program writes at its end: all of one is there under its name, or nothing is."""
+"""Files that get their names once all of them is written, so that nobody reads half of one."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pathlib import Path
 def whole(path: Path) -> Iterator[Path]:
     """Gives a file its name once the block has written all of it.
 
-    A disk that is full would leave the first rows, which read like those of a run that was
-    shorter. What was begun stays beside it, for whoever looks for the reason.
+    A full disk would leave the first rows, which look like those of a shorter run. The part that
+    was written stays beside it, for whoever looks for the reason.
 
     Args:
         path: Its name.
