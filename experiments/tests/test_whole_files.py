@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -75,6 +76,15 @@ def test_a_file_has_its_name_when_it_is_whole(tmp_path: Path) -> None:
         part.write_text("all of it")
         assert not path.exists()
     assert path.read_text() == "all of it"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_is_no_regular_file_keeps_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+    with pytest.raises(OSError, match="is no regular file"), whole(path) as part:
+        part.write_text("in its place")
+    assert path.is_fifo()
     assert list(tmp_path.iterdir()) == [path]
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,6 +37,8 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         yield running
     for service in ("controller", "health", "changes", "traffic"):
         assert list(RUN_STATE.glob(f"{service}-*.sock")) == []
+    # What the transfers would measure goes there, and a file must not take its place.
+    assert Path(os.devnull).is_char_device()
 
 
 @pytest.fixture

@@ -226,7 +226,7 @@ class OnDemand:
         flows.write([flow], file)
         return (
             flows.receive_command(file, _NOWHERE, _NOWHERE),
-            flows.send_command(file, _NOWHERE),
+            flows.send_command(file, None),
         )
 
     def _frames(

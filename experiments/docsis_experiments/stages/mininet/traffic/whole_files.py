@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,8 +23,11 @@ def whole(path: Path) -> Iterator[Path]:
         Where the block writes it and closes it.
 
     Raises:
-        OSError: It cannot be given its name.
+        OSError: It cannot be given its name, or something has it that is no regular file. A
+            device would be gone for everybody: /dev/null was, once.
     """
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "is no regular file, and another would take its place", path)
     part = path.with_name(f"{path.name}.part")
     yield part
     part.replace(path)

@@ -2,13 +2,14 @@
 """TCP transfers, a game's messages, steady UDP and bursts on a timetable: a sender, a receiver.
 
     python -m ...traffic.flows receive FLOWS.json GOODPUT.csv MESSAGES.csv
-    python -m ...traffic.flows send FLOWS.json RETRANSMITTED.csv
+    python -m ...traffic.flows send FLOWS.json [RETRANSMITTED.csv]
 
 Each is one process with sockets in the namespaces of the hosts. The receiver says "ready" when it
 listens; the sender says "ready" and the wall clock's nanosecond at which its timetable starts.
 Both go on until they are ended. The receiver writes ten times a second the payload that each flow
 has brought, in bytes, and of each message when it was sent and how long it took to be complete.
-The sender writes at its end (SIGTERM) how many segments each flow's TCP has sent again.
+The sender writes at its end (SIGTERM) how many segments each flow's TCP has sent again, if it is
+told where.
 """
 
 from __future__ import annotations
@@ -133,9 +134,10 @@ class Flow:
         return made
 
 
-def send_command(flows: Path, retransmitted: Path) -> list[str]:
-    """The sender of the flows in a file, and where it writes at its end."""
-    return [sys.executable, "-m", __name__, "send", str(flows), str(retransmitted)]
+def send_command(flows: Path, retransmitted: Path | None) -> list[str]:
+    """The sender of the flows in a file, and where it writes at its end; None for nowhere."""
+    place = [] if retransmitted is None else [str(retransmitted)]
+    return [sys.executable, "-m", __name__, "send", str(flows), *place]
 
 
 def receive_command(flows: Path, goodput: Path, messages: Path) -> list[str]:

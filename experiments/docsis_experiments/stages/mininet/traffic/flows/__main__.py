@@ -25,7 +25,7 @@ def main(arguments: Sequence[str]) -> None:
     flows = read(Path(arguments[1]))
     with suppress(KeyboardInterrupt):
         if arguments[0] == "send":
-            send(flows, Path(arguments[2]))
+            send(flows, Path(arguments[2]) if len(arguments) > 2 else None)
             return
         with Path(arguments[2]).open("w") as goodput, Path(arguments[3]).open("w") as messages:
             receiver = Receiver(flows, messages)
@@ -33,8 +33,13 @@ def main(arguments: Sequence[str]) -> None:
             receiver.run(goodput)
 
 
-def send(flows: Sequence[Flow], retransmitted: Path) -> None:
-    """Send until the process is ended, and write then what had to be sent again."""
+def send(flows: Sequence[Flow], retransmitted: Path | None) -> None:
+    """Send until the process is ended, and write then what had to be sent again.
+
+    Args:
+        flows: What is sent.
+        retransmitted: The file of the counts; None if nobody wants them.
+    """
 
     def end(number: int, _frame: object) -> None:
         raise SystemExit(0)
@@ -49,7 +54,8 @@ def send(flows: Sequence[Flow], retransmitted: Path) -> None:
     except SendingError as error:
         sys.exit(str(error))
     finally:
-        write_retransmitted(sender.retransmitted(), retransmitted)
+        if retransmitted is not None:
+            write_retransmitted(sender.retransmitted(), retransmitted)
 
 
 if __name__ == "__main__":
