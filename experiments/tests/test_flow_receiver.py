@@ -151,6 +151,25 @@ def test_a_stranger_s_bytes_are_not_counted(
 
 
 @pytest.mark.root
+@pytest.mark.parametrize("address", [STRANGER, HOST])
+def test_a_stranger_s_datagrams_are_not_counted(address: str) -> None:
+    own = free_port()
+    one = flow("datagrams", port=free_port(), source_port=own)
+
+    def send(address: str, port: int, count: int) -> None:
+        with socket.socket(type=socket.SOCK_DGRAM) as made:
+            made.bind((address, port))
+            for _ in range(count):
+                made.sendto(bytes(SIZE), (HOST, one.port))
+
+    with receiving(one) as (samples, _):
+        send(address, 0, 10)
+        send(HOST, own, 3)
+        # Both are in the order in which they were sent.
+        wait_for(samples, 3 * SIZE)
+
+
+@pytest.mark.root
 @pytest.mark.parametrize("size", [0, MESSAGE.size - 1, SIZE - 1, SIZE + 1, 2**40, 2**64 - 1])
 def test_a_message_of_another_length_ends_its_connection(
     size: int, capsys: pytest.CaptureFixture[str]

@@ -34,6 +34,9 @@ class Receiver:
             address = flow.destination, flow.port
             if flow.kind == "datagrams":
                 made = bound(flow.destination_pid, address, socket.SOCK_DGRAM)
+                if flow.source_port:
+                    # The kernel shows it nobody else's.
+                    made.connect((flow.source, flow.source_port))
                 self._sockets.count_datagrams(made, index)
             else:
                 listener = bound(flow.destination_pid, address, socket.SOCK_STREAM)
