@@ -200,6 +200,31 @@ def test_the_first_screen_says_what_its_words_mean(rows: dict[str, Row]) -> None
         assert word not in re.sub(r"<[^>]*>", " ", first)
 
 
+def test_a_verdict_names_the_readings_that_were_not_played() -> None:
+    rule = registered_rules()["000-F6b"]
+    names = {one.number: one.words.split(";")[0] for one in rule.readings}
+    played = [{"reading": number, "stage": "virtual"} for number in (1, 2, 4)]
+    row = {"id": rule.id, "standing": "verdict", "readings": played}
+    assert values.unplayed(row, {rule.id: rule}) == [
+        names[number] for number in rule.reading_numbers[1:] if number not in (2, 4)
+    ]
+    # What was played in Mininet is the first reading, and a provisional row owes no other.
+    in_mininet = {**row, "readings": [{"reading": 2, "stage": "mininet"}]}
+    assert names[2] in values.unplayed(in_mininet, {rule.id: rule})
+    assert values.unplayed({**row, "standing": "provisional"}, {rule.id: rule}) == []
+
+
+def test_the_published_page_names_them() -> None:
+    published = earlier.read(ROOT / "docs" / "results" / "results.json")
+    owed = {
+        row["id"]: words
+        for row in published["rows"]
+        if (words := values.unplayed(row, registered_rules()))
+    }
+    page = (ROOT / "docs" / "results" / "index.html").read_text()
+    assert page.count("Not played yet with") == len(owed)
+
+
 def test_pictures_are_drawn() -> None:
     assert picture(as_data(figure())).startswith(b"\x89PNG")
     with pytest.raises(ValueError, match="has not as many values"):

@@ -54,7 +54,7 @@ def row(*readings: dict[str, Any], name: str = "000-F1a") -> dict[str, Any]:
         # A frozen clone was played later.
         (reading(1, "abcdef0123"), True),
         (reading(1, "abcdef0123+changes"), True),
-        # Mininet has the kernel's TCP and no MAC of ours.
+        # Mininet has the kernel's TCP.
         (reading(-1, stage="mininet"), False),
     ],
 )
@@ -62,6 +62,17 @@ def test_a_reading_lacks_what_was_mended_after_it_was_played(
     one: dict[str, Any], lacking: bool
 ) -> None:
     assert lacks(row(one), one, [REPAIR]) == ([REPAIR] if lacking else [])
+
+
+def test_what_is_in_both_stages_is_lacked_in_both() -> None:
+    """The switch has the MAC of virtual time."""
+    repair = Repair.model_validate({**REPAIR.model_dump(), "mininet": ("000-F1a",)})
+    old, new = reading(-1, stage="mininet"), reading(1, stage="mininet")
+    assert lacks(row(old, new), old, [repair]) == [repair]
+    assert lacks(row(old, new), new, [repair]) == []
+    # The row's own date is that of the stage that decides.
+    undated = {**old, "made": None}
+    assert lacks({**row(undated), "made": old["made"]}, undated, [repair]) == []
 
 
 def test_rows_that_it_does_not_concern_lack_nothing() -> None:
@@ -89,7 +100,9 @@ def test_the_page_has_the_rows_that_stand_from_before() -> None:
 
 def test_the_repairs_are_of_rows_that_there_are_and_in_order() -> None:
     repairs = load_repairs()
-    assert {row for one in repairs for row in one.rows} <= set(registered_rules())
+    rules = registered_rules()
+    assert {row for one in repairs for row in one.rows} <= set(rules)
+    assert all(rules[row].mininet for one in repairs for row in one.mininet)
     assert [one.at for one in repairs] == sorted(one.at for one in repairs)
     assert len({one.commit for one in repairs}) == len(repairs)
 

@@ -36,19 +36,28 @@ BURST_RATIO: Final = 1.0
 
 
 def delay_impairment(delay_ms: float) -> float:
-    """Id of a mouth-to-ear delay in milliseconds."""
+    """Id of a mouth-to-ear delay d in milliseconds: 0.024 d + 0.11 max(0, d - 177.3).
+
+    The simplified form of G.107's Id (Cole and Rosenbluth, 2001).
+    """
     return 0.024 * delay_ms + 0.11 * max(0.0, delay_ms - 177.3)
 
 
 def loss_impairment(loss_percent: float, robustness: float = PACKET_LOSS_ROBUSTNESS) -> float:
-    """Ie_eff of G.711 (Ie = 0) at a packet loss in percent, with the Bpl of a telephone."""
+    """Ie_eff at a packet loss Ppl in percent: (95 - Ie) Ppl / (Ppl / BurstR + Bpl).
+
+    G.107, section 7.1; Ie of G.711 is 0, and Bpl is the telephone's robustness.
+    """
     if loss_percent <= 0:
         return 0.0
     return 95 * loss_percent / (loss_percent / BURST_RATIO + robustness)
 
 
 def mean_opinion_score(rating: float) -> float:
-    """MOS of a transmission rating R: 1 (bad) to 4.5."""
+    """MOS of a transmission rating R: 1 + 0.035 R + 7e-6 R (R - 60) (100 - R), from 1 to 4.5.
+
+    G.107, Annex B.
+    """
     if rating < 0:
         return 1.0
     if rating > 100:
@@ -80,7 +89,7 @@ def mos(delays_ms: Floats, loss_ratio: float) -> float:
 def rating(
     least_ms: float, unplayable_percent: float, robustness: float = PACKET_LOSS_ROBUSTNESS
 ) -> float:
-    """R of a call.
+    """R of a call: 93.2 - Id - Ie_eff (G.107, section 7.1, with its defaults).
 
     Args:
         least_ms: One-way delay of the fastest packet, milliseconds.

@@ -14,7 +14,11 @@ from docsis_experiments.measurement.trace import Trace
 
 
 def mos(scope: Scope, run: RunRecord) -> float:
-    """1 (bad) to 4.5."""
+    """MOS of R = 93.2 - Id(d) - Ie_eff(Ppl), 1 (bad) to 4.5.
+
+    d is the fastest packet's one-way delay, 20 ms of packetisation and the jitter buffer's 60 ms.
+    Ppl are the packets that are lost or come too late for that buffer, percent.
+    """
     packets = scope.packets(run)
     return voice.mos(packets.delays, loss_percent(packets) / 100)
 

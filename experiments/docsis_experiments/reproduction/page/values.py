@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from docsis_experiments.reproduction.catalogue.loader import registered_rules
+from docsis_experiments.reproduction.catalogue.rule import Rule
 from docsis_experiments.reproduction.deciding import deciding
 from docsis_experiments.reproduction.explanations.loader import Explanation, load_explanations
 from docsis_experiments.reproduction.page.drawing import picture
@@ -89,6 +90,7 @@ def values(content: Data) -> dict[str, Any]:
         "first": first,
         "shown": shown,
         "beside": beside,
+        "unplayed": lambda row: unplayed(row, registered_rules()),
         "seeds": seeds,
         "verdict": verdict,
         "css": css,
@@ -220,6 +222,19 @@ def beside(row: Data) -> list[Data]:
     """The readings that are shown beside it."""
     decides = first(row)
     return [one for one in row["readings"] if one is not decides]
+
+
+def unplayed(row: Data, registered: Mapping[str, Rule]) -> list[str]:
+    """What is other in the registered readings that a row with a verdict has not been played with.
+
+    A provisional row owes none: at the level study the first reading alone is played.
+    """
+    rule = registered.get(row["id"])
+    if rule is None or row["standing"] != "verdict":
+        return []
+    played = {one["reading"] for one in row["readings"] if one["stage"] == "virtual"}
+    # Behind a semicolon is what follows for the bands.
+    return [one.words.split(";")[0] for one in rule.readings if one.number not in played]
 
 
 def shown(reading: Data) -> tuple[list[Data], int]:

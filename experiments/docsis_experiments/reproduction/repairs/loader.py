@@ -40,6 +40,9 @@ class Repair(Model):
     rows: Annotated[tuple[Row, ...], BeforeValidator(as_tuple)] = Field(
         description="The rows whose runs in virtual time it may change."
     )
+    mininet: Annotated[tuple[Row, ...], BeforeValidator(as_tuple)] = Field(
+        default=(), description="The rows whose runs in Mininet it may change."
+    )
 
 
 class Written(Model):
@@ -70,16 +73,15 @@ def lacks(
         reading: One of its readings.
         repairs: All there are.
     """
-    if reading["stage"] != "virtual":
-        return []
-    # A reading that has no date of its own came with the one that decides.
-    made = reading["made"] or row["made"]
+    virtual = reading["stage"] == "virtual"
+    # A reading in virtual time that has no date of its own came with the one that decides.
+    made = reading["made"] or (row["made"] if virtual else None)
     if made is None:
         return []
     at, commit = datetime.fromisoformat(made["date"]), made["commit"]
     return [
         one
         for one in repairs
-        if row["id"] in one.rows
+        if row["id"] in (one.rows if virtual else one.mininet)
         and (at < one.at or any(commit.startswith(early[:7]) for early in one.lacking))
     ]

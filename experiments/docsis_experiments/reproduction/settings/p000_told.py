@@ -134,7 +134,11 @@ def paired(
 
 
 def _e_model(outcome: Outcome, game: str, reading: Reading) -> float:
-    """Section 9's MOS, with what the path has that the testbed has not."""
+    """Section 9's MOS, with what the path has that the testbed has not.
+
+    MOS(R) with R = 93.2 - Id(d) - Ie_eff(Ppl), as `measurement.voice` has it; d has the path's
+    one-way delay besides.
+    """
     group = outcome.groups[game]
     if not group.latency:
         return 1.0
@@ -147,7 +151,11 @@ def _e_model(outcome: Outcome, game: str, reading: Reading) -> float:
 
 
 def _effective(outcome: Outcome, game: str, path_ms: float) -> float:
-    """Section 9's second MOS: by mean, jitter and loss."""
+    """Section 9's second MOS: by mean, jitter and loss.
+
+    MOS(R - 2.5 loss) with e = mean + 2 jitter + codec, milliseconds, and R = 93.2 - e / 40 where e
+    is below 160, else 93.2 - (e - 120) / 10; the loss is in percent.
+    """
     group = outcome.groups[game]
     if not group.latency:
         return 1.0
