@@ -197,6 +197,37 @@ def test_a_share_of_long_runs_is_too_rare_for_its_band() -> None:
     assert f"is {100 * chances[1]:.0f}%" in says("000-F9")
 
 
+def test_a_sawtooth_with_the_mean_of_the_uploads_is_wider_than_the_paper_s() -> None:
+    """Reno's window grows by as much in each round trip, of which each sends a window of packets."""
+    back_ms = 25.0
+
+    def between(peak: float, low: float, high: float) -> float:
+        ends = [min(max(ms + back_ms, peak / 2), peak) for ms in (low, high)]
+        return (ends[1] ** 2 - ends[0] ** 2) / (0.75 * peak**2)
+
+    def mean(peak: float) -> float:
+        return 7 / 9 * peak - back_ms
+
+    # The formulas are those of a window that is summed up step by step.
+    steps = [500 + 500 * (index + 0.5) / 10_000 for index in range(10_000)]
+    sent = sum(steps)
+    assert sum(step * step for step in steps) / sent == pytest.approx(7 / 9 * 1000, rel=1e-6)
+    inside = [step for step in steps if 600 <= step <= 900]
+    assert sum(inside) / sent == pytest.approx(between(1000, 575, 875), rel=1e-3)
+
+    together = 960 + 2 * back_ms
+    assert f"{100 * between(together, 500, 1000):.0f}% of the packets would take" in says("001-F6")
+    assert round(mean(together), -1) == 760
+    ours = drawn("001-5", "FTP")["y"][-1]
+    assert ours > mean(together)
+    peak = (ours + back_ms) * 9 / 7
+    assert f"from {peak / 2 - back_ms:.0f} to {peak - back_ms:.0f} ms" in says("001-F6")
+    assert f"with {100 * between(peak, 500, 1000):.0f}% of its packets" in says("001-F6")
+    assert measured("001-F6", "ftp 500-1000") < 100 * between(peak, 500, 1000)
+    highest = max(ms for ms in range(700, 950) if between((ms + back_ms) * 9 / 7, 500, 1000) >= 0.8)
+    assert round(highest, -1) == 840
+
+
 def test_few_drops_of_one_upload() -> None:
     """Ratios are of whole counts, and those of fifty uploads are nearly alike."""
     ratios = of_seeds("001-I2", "drops 50 over 1 flows")
