@@ -198,7 +198,7 @@ def test_a_share_of_long_runs_is_too_rare_for_its_band() -> None:
 
 
 def test_a_sawtooth_with_the_mean_of_the_uploads_is_wider_than_the_paper_s() -> None:
-    """Reno's window grows by as much in each round trip, of which each sends a window of packets."""
+    """Reno's window grows as much in each round trip, and each round trip sends a window."""
     back_ms = 25.0
 
     def between(peak: float, low: float, high: float) -> float:
