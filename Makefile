@@ -216,15 +216,17 @@ test-rust: switch $(if $(SIDE_BY_SIDE),lint-rust)
 	$(SHARES_JOBS)cd switch && $(LINTED) && $(GIVES_WAY) cargo test --locked --quiet --lib --bins --tests \
 	    $(if $(WITHOUT_LONG),,-- --include-ignored)
 
-# Two halves, which take about as long: at the end, when nothing else is left, each has a core.
+# Two halves, which take about as long: at the end, when nothing else is left, each has a core. So
+# the tests of `docsis-p4 reproduce` are in the other half than those of other experiments.
 test-python: test-experiments test-the-rest
+REPRODUCTION = test_reproduce_*.py
 PYTEST = $(GIVES_WAY) $(VENV)/bin/pytest --durations=25 -m 'not end_to_end$(if $(WITHOUT_LONG), and not long)'
 
 test-experiments: setup setup-video
-	$(PYTEST) experiments/tests
+	$(PYTEST) experiments/tests --ignore-glob='*/$(REPRODUCTION)'
 
 test-the-rest: setup setup-video
-	$(PYTEST) $(filter-out experiments/tests,$(wildcard */tests))
+	$(PYTEST) $(filter-out experiments/tests,$(wildcard */tests)) $(wildcard experiments/tests/$(REPRODUCTION))
 
 # Their files alone: pytest imports every file that it looks for them in.
 END_TO_END = $(shell grep -rl --include='test_*.py' 'pytest.mark.end_to_end' $(PYTHON_CODE))
