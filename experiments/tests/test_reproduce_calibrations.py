@@ -19,7 +19,7 @@ from docsis_experiments.reproduction.calibrations.web_round_trip import (
 )
 from docsis_experiments.reproduction.making import Done
 from docsis_experiments.reproduction.row import TRIAL_SEEDS, Asked, Level, Run
-from docsis_experiments.reproduction.rows.p000 import f6
+from docsis_experiments.reproduction.rows.p000 import f1, f6
 from docsis_experiments.reproduction.rows.p002.e3 import ROWS as EXP3
 from docsis_experiments.reproduction.rows.p002.nf import ROWS
 from docsis_experiments.reproduction.sensitivities import (
@@ -27,6 +27,7 @@ from docsis_experiments.reproduction.sensitivities import (
     foreseen_waits,
     game_latency,
     one_video,
+    slow_game,
     two_tiers,
 )
 from docsis_experiments.reproduction.settings.p000_managers import Manager
@@ -63,6 +64,19 @@ def test_sensitivity_runs_are_different_and_on_trial_seeds() -> None:
     assert {run.unit.seed for run in runs} == set(game_latency.SEEDS) <= set(TRIAL_SEEDS)
     assert len({(run.unit, run.label) for run in runs}) == len(runs)
     assert len({run.unit for run in runs}) == len(runs) == 2 * len(game_latency.VARIANTS)
+
+
+def test_at_a_tenth_of_the_rates_the_game_has_what_mininet_plays() -> None:
+    runs = slow_game.works()
+    assert {run.unit.seed for run in runs} == set(slow_game.SEEDS) <= set(TRIAL_SEEDS)
+    assert len({run.unit for run in runs}) == len(runs) == 6 * len(slow_game.MANAGERS)
+    [row] = (one for one in f1.ROWS if one.mininet)
+    assert row.mininet is not None
+    asked = Asked(Level.FULL, 1, slow_game.SEEDS)
+    played = {work.unit for work in row.mininet(asked) if isinstance(work, Run)}
+    slow = {run.unit for run in runs if "Mininet" in run.label}
+    assert len(slow) == len(runs) // 2
+    assert slow <= played
 
 
 def test_without_a_mac_figure_6_is_what_the_rows_play_but_for_the_mac() -> None:

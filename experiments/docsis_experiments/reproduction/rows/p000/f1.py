@@ -58,7 +58,8 @@ _IN_MININET: Final = population.Condition(3, Rf.NONE)
 _PLAYED_IN_MININET: Final = (Manager.BB, Manager.BC, Manager.CD, Manager.PIE, Manager.SC)
 
 
-def _case_in_mininet(manager: Manager, seed: int) -> alone.Case:
+def case_in_mininet(manager: Manager, seed: int) -> alone.Case:
+    """The condition of a queue manager in Mininet, which can be played in virtual time, too."""
     load = tenth(LOADS[_IN_MININET.load])
     return alone.Case(
         f"{manager}, in Mininet",
@@ -75,7 +76,7 @@ def _case_in_mininet(manager: Manager, seed: int) -> alone.Case:
 def _works_in_mininet(asked: Asked) -> Iterator[Run]:
     for seed in asked.seeds:
         for manager in _PLAYED_IN_MININET:
-            yield _case_in_mininet(manager, seed).run(asked.level, seed)
+            yield case_in_mininet(manager, seed).run(asked.level, seed)
 
 
 def _p90_in_mininet(asked: Asked, results: Results) -> dict[Manager, dict[int, float]]:
@@ -83,7 +84,7 @@ def _p90_in_mininet(asked: Asked, results: Results) -> dict[Manager, dict[int, f
     told = Population(asked, FIRST, results)
     found: dict[Manager, dict[int, float]] = {}
     for manager in _PLAYED_IN_MININET:
-        runs = results.runs(_case_in_mininet(manager, 1).label)
+        runs = results.runs(case_in_mininet(manager, 1).label)
         found[manager] = {
             seed: told.latency({_IN_MININET: runs[seed]}, 0.9)
             for seed in asked.seeds
