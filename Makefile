@@ -216,8 +216,8 @@ test-rust: switch $(if $(SIDE_BY_SIDE),lint-rust)
 	$(SHARES_JOBS)cd switch && $(LINTED) && $(GIVES_WAY) cargo test --locked --quiet --lib --bins --tests \
 	    $(if $(WITHOUT_LONG),,-- --include-ignored)
 
-# Two halves, which take about as long: at the end, when nothing else is left, each has a core. So
-# the tests of `docsis-p4 reproduce` are in the other half than those of other experiments.
+# Two halves: at the end, when nothing else is left, each has a core. They take about as long because
+# the tests of `docsis-p4 reproduce` are in the second.
 test-python: test-experiments test-the-rest
 REPRODUCTION = test_reproduce_*.py
 PYTEST = $(GIVES_WAY) $(VENV)/bin/pytest --durations=25 -m 'not end_to_end$(if $(WITHOUT_LONG), and not long)'

@@ -208,9 +208,10 @@ def test_a_verdict_names_the_readings_that_were_not_played() -> None:
     assert values.unplayed(row, {rule.id: rule}) == [
         names[number] for number in rule.reading_numbers[1:] if number not in (2, 4)
     ]
-    # What was played in Mininet is the first reading, and a provisional row owes no other.
+    # Runs in Mininet count for the first reading only.
     in_mininet = {**row, "readings": [{"reading": 2, "stage": "mininet"}]}
     assert names[2] in values.unplayed(in_mininet, {rule.id: rule})
+    # A provisional row has no other reading to play.
     assert values.unplayed({**row, "standing": "provisional"}, {rule.id: rule}) == []
 
 

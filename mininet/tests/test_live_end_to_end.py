@@ -37,7 +37,7 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         yield running
     for service in ("controller", "health", "changes", "traffic"):
         assert list(RUN_STATE.glob(f"{service}-*.sock")) == []
-    # What the transfers would measure goes there, and a file must not take its place.
+    # The transfers write to /dev/null instead of to files. It has to stay a device.
     assert Path(os.devnull).is_char_device()
 
 

@@ -46,7 +46,7 @@ def delay_impairment(delay_ms: float) -> float:
 def loss_impairment(loss_percent: float, robustness: float = PACKET_LOSS_ROBUSTNESS) -> float:
     """Ie_eff at a packet loss Ppl in percent: (95 - Ie) Ppl / (Ppl / BurstR + Bpl).
 
-    G.107, section 7.1; Ie of G.711 is 0, and Bpl is the telephone's robustness.
+    G.107, section 7.5; Ie of G.711 is 0, and Bpl is the telephone's robustness.
     """
     if loss_percent <= 0:
         return 0.0

@@ -225,9 +225,9 @@ def beside(row: Data) -> list[Data]:
 
 
 def unplayed(row: Data, registered: Mapping[str, Rule]) -> list[str]:
-    """What is other in the registered readings that a row with a verdict has not been played with.
+    """Lists the other readings of a row's rule that have not been played yet, in the rule's words.
 
-    A provisional row owes none: at the level study the first reading alone is played.
+    A provisional row has none to play: the level study plays the first reading only.
     """
     rule = registered.get(row["id"])
     if rule is None or row["standing"] != "verdict":

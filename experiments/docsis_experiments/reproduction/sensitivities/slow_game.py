@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much a tenth of the rates matters for the game's latency, which Mininet has in 000's row F1a.
+"""How the game's latency in 000's row F1a changes at a tenth of the rates.
 
     python -m docsis_experiments.reproduction.sensitivities.slow_game [JOBS]
 
-Mininet plays load 3 without RF congestion at a tenth of the rates and sizes. The same is played in
-virtual time here, beside load 3 at the rates of the paper, with three trial seeds.
+Mininet plays load 3 without RF congestion at a tenth of the rates and sizes. This plays the same in
+virtual time, and load 3 at the rates of the paper, with three trial seeds.
 """
 
 from __future__ import annotations

@@ -136,8 +136,8 @@ def paired(
 def _e_model(outcome: Outcome, game: str, reading: Reading) -> float:
     """Section 9's MOS, with what the path has that the testbed has not.
 
-    MOS(R) with R = 93.2 - Id(d) - Ie_eff(Ppl), as `measurement.voice` has it; d has the path's
-    one-way delay besides.
+    MOS(R) with R = 93.2 - Id(d) - Ie_eff(Ppl), as `measurement.voice` has it; d includes
+    the path's one-way delay.
     """
     group = outcome.groups[game]
     if not group.latency:

@@ -59,7 +59,7 @@ _PLAYED_IN_MININET: Final = (Manager.BB, Manager.BC, Manager.CD, Manager.PIE, Ma
 
 
 def case_in_mininet(manager: Manager, seed: int) -> alone.Case:
-    """The condition of a queue manager in Mininet, which can be played in virtual time, too."""
+    """What Mininet plays with a queue manager; virtual time can play it, too."""
     load = tenth(LOADS[_IN_MININET.load])
     return alone.Case(
         f"{manager}, in Mininet",

@@ -35,7 +35,7 @@ class Receiver:
             if flow.kind == "datagrams":
                 made = bound(flow.destination_pid, address, socket.SOCK_DGRAM)
                 if flow.source_port:
-                    # The kernel shows it nobody else's.
+                    # The kernel drops what comes from anybody else.
                     made.connect((flow.source, flow.source_port))
                 self._sockets.count_datagrams(made, index)
             else:
