@@ -128,24 +128,31 @@ async fn status(response: http::Response<Body>) -> Option<String> {
     None
 }
 
+/// The waits between tries, each twice as long as the one before: 20 s in all.
+fn waits() -> impl Iterator<Item = Duration> {
+    (0..12).map(|doubled| Duration::from_millis(5 << doubled))
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn messages_that_do_not_end_leave_every_connection_its_share() {
     let fixture = start(Duration::from_secs(60)).await;
-    let mut kept = Vec::new();
-    for _ in 0..4 {
-        kept.push(begin(&fixture, MOST - 1000).await);
-    }
     let mut other = connected(&fixture).await;
-    let status = write(&mut other, SHARE - 1000).await;
-    assert_ne!(status.code(), Code::ResourceExhausted, "{status:?}");
-    // The first has three quarters of the pool, and others the rest; when that has arrived.
-    let mut said = write(&mut other, MOST - 1000).await;
-    for _ in 0..1000 {
+    let mut kept = Vec::new();
+    let mut said = Status::ok("nothing yet");
+    for wait in waits() {
+        // One that arrives while a write has the room is ended, so each try has new ones.
+        kept.clear();
+        for _ in 0..4 {
+            kept.push(begin(&fixture, MOST - 1000).await);
+        }
+        let status = write(&mut other, SHARE - 1000).await;
+        assert_ne!(status.code(), Code::ResourceExhausted, "{status:?}");
+        // When they have arrived, one has three quarters of the pool.
+        tokio::time::sleep(wait).await;
+        said = write(&mut other, MOST - 1000).await;
         if said.code() == Code::ResourceExhausted {
             break;
         }
-        tokio::time::sleep(Duration::from_millis(5)).await;
-        said = write(&mut other, MOST - 1000).await;
     }
     assert_eq!(said.code(), Code::ResourceExhausted, "{said:?}");
     assert!(
@@ -155,12 +162,12 @@ async fn messages_that_do_not_end_leave_every_connection_its_share() {
     );
     // Who goes makes room.
     kept.clear();
-    for _ in 0..1000 {
+    for wait in waits() {
         said = write(&mut other, MOST - 1000).await;
         if said.code() != Code::ResourceExhausted {
             break;
         }
-        tokio::time::sleep(Duration::from_millis(5)).await;
+        tokio::time::sleep(wait).await;
     }
     assert_ne!(said.code(), Code::ResourceExhausted, "{said:?}");
     fixture.stop().await;
