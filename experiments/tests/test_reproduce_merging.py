@@ -140,6 +140,15 @@ def test_readings_stand_for_themselves(rows: dict[str, Row]) -> None:
     assert [one["made"]["commit"] for one in row["readings"]] == ["abcdef0123", "0123456789"]
     page = html.text(content([row], Level.FULL, made=LATER))
     assert "Other reading, CUBIC: reproduced (0123456789, 23 November 2026)" in page
+    # Of a study that plays the other readings, too, they stand beside the verdict, and say so.
+    alone = content([entry(rows, "000-A1", Level.FULL, GOOD)], Level.FULL)
+    study = sitting([second_reading(entry(rows, "000-A1", Level.STUDY, BAD))])
+    [row] = together(alone, study)["rows"]
+    assert (row["state"], row["standing"], row["made"]) == ("reproduced", "verdict", MADE.as_data())
+    assert [one["level"] for one in row["readings"]] == ["full", "study"]
+    page = html.text(content([row], Level.FULL))
+    beside = "Other reading, CUBIC: contradicted, provisional, at the level <em>study</em>"
+    assert f"{beside} (abcdef0123, 24 November 2026)" in page
     # One that is not whole takes no place of one that is.
     later = second_reading(entry(rows, "000-A1", Level.FULL, BAD))
     later["readings"][1] |= {"there": 4, "parts": []}
