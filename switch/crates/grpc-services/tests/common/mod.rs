@@ -499,7 +499,8 @@ impl Stream {
         let message = p4::StreamMessageRequest {
             update: Some(update),
         };
-        self.requests.send(message).await.unwrap();
+        let sent = tokio::time::timeout(PATIENCE, self.requests.send(message)).await;
+        sent.expect("the server takes a message").unwrap();
     }
 
     pub async fn arbitrate(&self, id: Option<u64>) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::common::*;
 use grpc_services::proto::docsis::tm::v1 as tm;
 use grpc_services::proto::p4::v1 as p4;
-use grpc_services::{Server, ServerError};
+use grpc_services::{Limits, Server, ServerError, ServerOptions};
 use p4::stream_message_request::Update as ToSwitch;
 use p4::stream_message_response::Update as FromSwitch;
 use tonic::Code;
@@ -170,7 +170,16 @@ async fn packets_go_out_and_come_in() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_does_not_read_holds_nobody_up() {
-    let (mut fixture, stream) = Fixture::start_cm().await;
+    // On a busy machine the answers take longer than the patience that a stream has by default, and
+    // one that was ended for it takes nothing more.
+    let options = ServerOptions {
+        limits: Limits {
+            stall: Duration::from_secs(3600),
+            ..Limits::default()
+        },
+        ..ServerOptions::default()
+    };
+    let (mut fixture, stream) = Fixture::start_program_with("cm", &options).await;
     // More answers than any queue between here and there holds.
     let read = packet_out(&fixture, &[("op", &[1])], b"");
     for _ in 0..20_000 {
