@@ -277,11 +277,20 @@ def of_seeds(row: str, name: str) -> list[float]:
     return [float(value) for value in part(row, name)["values"].values()]
 
 
-def in_each_reading(row: str, name: str) -> list[float]:
-    """The published numbers of a part in each reading of a row."""
-    [found] = (one for one in RESULTS["rows"] if one["id"] == row)
-    virtual = (one["reading"] for one in found["readings"] if one["stage"] == "virtual")
-    return [float(part(row, name, reading)["value"]) for reading in virtual]
+def pie_ahead(reading: int) -> float:
+    """How far PIE is ahead of CoDel-DT in the first second of 000-F6b, percent."""
+    return 100 * (float(part("000-F6b", "pie over codel-dt 1s", reading)["value"]) - 1)
+
+
+def beside_codel_dt(reading: int) -> float:
+    """What PIE carries from 2 to 7 s in 000-F6b, percent of what CoDel-DT carries."""
+    return float(100 * part("000-F6b", "pie over codel-dt 2-7s", reading)["value"])
+
+
+def from_codel_dt(reading: int) -> float:
+    """The greater difference of PIE and CoDel-DT after 10 s and after 25 s, percent."""
+    names = ("pie over codel-dt 10s", "pie over codel-dt 25s")
+    return max(100 * abs(float(part("000-F6b", name, reading)["value"]) - 1) for name in names)
 
 
 def drawn(figure: str, line: str, panel: int = 0) -> Any:
@@ -307,11 +316,6 @@ def range_of_goodput() -> float:
     """The range of goodput with flow queues from 100 ms on, as 001-F2b has it, percent."""
     found = [goodput("001-5", buffer) for buffer in (100, 200, 400, 960)]
     return float(100 * (max(found) - min(found)) / np.mean(found))
-
-
-def farthest(name: str) -> float:
-    """The greatest difference of PIE and CoDel-DT in the readings of 000-F6b, percent."""
-    return max(100 * abs(one - 1) for one in in_each_reading("000-F6b", name))
 
 
 def waits_at_pmax() -> list[float]:
@@ -345,9 +349,27 @@ FIGURES: list[tuple[str, Callable[[], str]]] = [
             f"{measured('001-F5b', 'loss 400ms'):.2f} of what drop tail loses"
         ),
     ),
+    (
+        "000-B2",
+        lambda: "95 kbit/s ({low:.0f} to {high:.0f})".format_map(
+            part("000-B2", "rate at 10 percent loss", reading=7)
+        ),
+    ),
+    (
+        "000-B2",
+        lambda: "CUBIC behind the MAC at {value:.0f} ({low:.0f} to {high:.0f};".format_map(
+            part("000-B2", "rate at 10 percent loss", reading=3)
+        ),
+    ),
     ("001-F6", lambda: f"them: {100 - later_than(500):.1f}% come sooner and"),
     ("001-F6", lambda: f"sooner and {later_than(1000):.1f}% later"),
     ("001-F6", lambda: f"the mean is {drawn('001-5', 'FTP')['y'][-1]:.0f} ms."),
+    (
+        "001-F6",
+        lambda: "ours have {value:.0f}% of their packets there ({low:.0f} to {high:.0f}".format_map(
+            part("001-F6", "ftp 500-1000", reading=2)
+        ),
+    ),
     ("001-F6", lambda: f"above 100 ms; {100 - measured('001-F6', 'game 40-100'):.0f}% are."),
     (
         "001-F10b",
@@ -383,8 +405,23 @@ FIGURES: list[tuple[str, Callable[[], str]]] = [
     (
         "000-F6b",
         lambda: (
-            f"within {np.ceil(farthest('pie over codel-dt 10s')):.0f}% and "
-            f"within {np.ceil(farthest('pie over codel-dt 25s')):.0f}%."
+            f"each: {pie_ahead(2):.0f}% with CUBIC and {pie_ahead(5):.0f}% behind the "
+            f"testbed's own MAC, {pie_ahead(3):.0f}% with the PIE of RFC 8033, "
+            f"and {pie_ahead(4):.0f}% with DOCSIS-PIE"
+        ),
+    ),
+    (
+        "000-F6b",
+        lambda: (
+            f"within {np.ceil(max(from_codel_dt(2), from_codel_dt(5))):.0f}% "
+            "after 25 s; so they are"
+        ),
+    ),
+    (
+        "000-F6b",
+        lambda: (
+            f"carries {beside_codel_dt(3):.0f}% of what CoDel-DT carries, and DOCSIS-PIE "
+            f"{beside_codel_dt(4):.0f}%."
         ),
     ),
     (

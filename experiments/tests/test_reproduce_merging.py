@@ -149,6 +149,13 @@ def test_readings_stand_for_themselves(rows: dict[str, Row]) -> None:
     page = html.text(content([row], Level.FULL))
     beside = "Other reading, CUBIC: contradicted, provisional, at the level <em>study</em>"
     assert f"{beside} (abcdef0123, 24 November 2026)" in page
+    # Of those that one sitting played it says so once, and which part cannot be measured.
+    other = {"reading": 3, "words": "no MAC; so", "verdict": "not run", "why": "a part was not run"}
+    row["readings"].append({**row["readings"][1], **other})
+    page = html.text(content([row], Level.FULL))
+    heading = "Other readings, at the level <em>study</em> (abcdef0123, 24 November 2026):"
+    lines = "<li>CUBIC: contradicted, provisional</li><li>no MAC: a part was not run</li>"
+    assert f"{heading}<ul>{lines}</ul>" in page
     # One that is not whole takes no place of one that is.
     later = second_reading(entry(rows, "000-A1", Level.FULL, BAD))
     later["readings"][1] |= {"there": 4, "parts": []}

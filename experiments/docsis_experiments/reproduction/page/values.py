@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
@@ -89,7 +90,8 @@ def values(content: Data) -> dict[str, Any]:
         "interval": interval,
         "first": first,
         "shown": shown,
-        "beside": beside,
+        "groups": groups,
+        "came_of": came_of,
         "unplayed": lambda row: unplayed(row, registered_rules()),
         "seeds": seeds,
         "verdict": verdict,
@@ -222,6 +224,22 @@ def beside(row: Data) -> list[Data]:
     """The readings that are shown beside it."""
     decides = first(row)
     return [one for one in row["readings"] if one is not decides]
+
+
+def groups(row: Data) -> list[list[Data]]:
+    """The readings beside the one that decides. What one sitting played is a group."""
+    found: dict[str, list[Data]] = {}
+    for one in beside(row):
+        played = (one["stage"], one["level"], one["made"], one["hash"])
+        found.setdefault(json.dumps(played, sort_keys=True), []).append(one)
+    return list(found.values())
+
+
+def came_of(reading: Data) -> str:
+    """What came of a reading beside the one that decides, in few words."""
+    if reading["verdict"] == "not run":
+        return str(reading["why"])
+    return verdict(reading["verdict"], reading["standing"]) or reading["why"] or "shown"
 
 
 def unplayed(row: Data, registered: Mapping[str, Rule]) -> list[str]:
