@@ -277,20 +277,16 @@ def of_seeds(row: str, name: str) -> list[float]:
     return [float(value) for value in part(row, name)["values"].values()]
 
 
-def pie_ahead(reading: int) -> float:
-    """How far PIE is ahead of CoDel-DT in the first second of 000-F6b, percent."""
-    return 100 * (float(part("000-F6b", "pie over codel-dt 1s", reading)["value"]) - 1)
+def pie_in_000_f6b(seconds: str, reading: int) -> dict[str, float]:
+    """PIE's throughput in 000-F6b, in percent of CoDel-DT's: value, low and high."""
+    found = part("000-F6b", f"pie over codel-dt {seconds}", reading)
+    return {end: 100 * float(found[end]) for end in ("value", "low", "high")}
 
 
-def beside_codel_dt(reading: int) -> float:
-    """What PIE carries from 2 to 7 s in 000-F6b, percent of what CoDel-DT carries."""
-    return float(100 * part("000-F6b", "pie over codel-dt 2-7s", reading)["value"])
-
-
-def from_codel_dt(reading: int) -> float:
-    """The greater difference of PIE and CoDel-DT after 10 s and after 25 s, percent."""
-    names = ("pie over codel-dt 10s", "pie over codel-dt 25s")
-    return max(100 * abs(float(part("000-F6b", name, reading)["value"]) - 1) for name in names)
+def ahead(reading: int) -> str:
+    """How far PIE is ahead of CoDel-DT in the first second of 000-F6b, with the interval."""
+    of = {end: value - 100 for end, value in pie_in_000_f6b("1s", reading).items()}
+    return f"{of['value']:.0f}% ({of['low']:.0f} to {of['high']:.0f})"
 
 
 def drawn(figure: str, line: str, panel: int = 0) -> Any:
@@ -351,7 +347,7 @@ FIGURES: list[tuple[str, Callable[[], str]]] = [
     ),
     (
         "000-B2",
-        lambda: "95 kbit/s ({low:.0f} to {high:.0f})".format_map(
+        lambda: "{value:.0f} kbit/s ({low:.0f} to {high:.0f})".format_map(
             part("000-B2", "rate at 10 percent loss", reading=7)
         ),
     ),
@@ -399,29 +395,18 @@ FIGURES: list[tuple[str, Callable[[], str]]] = [
         lambda: (
             f"within {np.ceil(100 * (measured('000-F6b', 'pie over codel-dt 10s') - 1)):.0f}% "
             "after 10 s and within "
-            f"{np.ceil(100 * (measured('000-F6b', 'pie over codel-dt 25s') - 1)):.0f}% after 25 s;"
+            f"{np.ceil(100 * (measured('000-F6b', 'pie over codel-dt 25s') - 1)):.0f}% after 25 s."
         ),
+    ),
+    ("000-F6b", lambda: f"PIE is {ahead(5)} ahead behind"),
+    (
+        "000-F6b",
+        lambda: f"{ahead(4)} with DOCSIS-PIE, which goes by the tokens, and {ahead(6)} without",
     ),
     (
         "000-F6b",
-        lambda: (
-            f"each: {pie_ahead(2):.0f}% with CUBIC and {pie_ahead(5):.0f}% behind the "
-            f"testbed's own MAC, {pie_ahead(3):.0f}% with the PIE of RFC 8033, "
-            f"and {pie_ahead(4):.0f}% with DOCSIS-PIE"
-        ),
-    ),
-    (
-        "000-F6b",
-        lambda: (
-            f"within {np.ceil(max(from_codel_dt(2), from_codel_dt(5))):.0f}% "
-            "after 25 s; so they are"
-        ),
-    ),
-    (
-        "000-F6b",
-        lambda: (
-            f"carries {beside_codel_dt(3):.0f}% of what CoDel-DT carries, and DOCSIS-PIE "
-            f"{beside_codel_dt(4):.0f}%."
+        lambda: "DOCSIS-PIE carries {value:.0f}% ({low:.0f} to {high:.0f}) of".format_map(
+            pie_in_000_f6b("2-7s", 4)
         ),
     ),
     (

@@ -140,7 +140,7 @@ def test_readings_stand_for_themselves(rows: dict[str, Row]) -> None:
     assert [one["made"]["commit"] for one in row["readings"]] == ["abcdef0123", "0123456789"]
     page = html.text(content([row], Level.FULL, made=LATER))
     assert "Other reading, CUBIC: reproduced (0123456789, 23 November 2026)" in page
-    # Of a study that plays the other readings, too, they stand beside the verdict, and say so.
+    # A study may play other readings, too. Their outcomes stand beside the verdict, with its level.
     alone = content([entry(rows, "000-A1", Level.FULL, GOOD)], Level.FULL)
     study = sitting([second_reading(entry(rows, "000-A1", Level.STUDY, BAD))])
     [row] = together(alone, study)["rows"]
@@ -149,7 +149,8 @@ def test_readings_stand_for_themselves(rows: dict[str, Row]) -> None:
     page = html.text(content([row], Level.FULL))
     beside = "Other reading, CUBIC: contradicted, provisional, at the level <em>study</em>"
     assert f"{beside} (abcdef0123, 24 November 2026)" in page
-    # Of those that one sitting played it says so once, and which part cannot be measured.
+    # Readings of one sitting are one list, with the level and the date above it. If a part of one
+    # cannot be measured, the list names the part.
     other = {"reading": 3, "words": "no MAC; so", "verdict": "not run", "why": "a part was not run"}
     row["readings"].append({**row["readings"][1], **other})
     page = html.text(content([row], Level.FULL))

@@ -92,6 +92,7 @@ def values(content: Data) -> dict[str, Any]:
         "shown": shown,
         "groups": groups,
         "came_of": came_of,
+        "brief": brief,
         "unplayed": lambda row: unplayed(row, registered_rules()),
         "seeds": seeds,
         "verdict": verdict,
@@ -236,10 +237,14 @@ def groups(row: Data) -> list[list[Data]]:
 
 
 def came_of(reading: Data) -> str:
-    """What came of a reading beside the one that decides, in few words."""
-    if reading["verdict"] == "not run":
-        return str(reading["why"])
-    return verdict(reading["verdict"], reading["standing"]) or reading["why"] or "shown"
+    """A reading's outcome in a few words, or why it has none."""
+    judged = reading["verdict"] != "not run" and verdict(reading["verdict"], reading["standing"])
+    return judged or reading["why"] or "shown"
+
+
+def brief(words: str) -> str:
+    """The name of a reading. What it changes in the bands stands behind a semicolon."""
+    return words.partition(";")[0]
 
 
 def unplayed(row: Data, registered: Mapping[str, Rule]) -> list[str]:
@@ -251,8 +256,7 @@ def unplayed(row: Data, registered: Mapping[str, Rule]) -> list[str]:
     if rule is None or row["standing"] != "verdict":
         return []
     played = {one["reading"] for one in row["readings"] if one["stage"] == "virtual"}
-    # Behind a semicolon is what follows for the bands.
-    return [one.words.split(";")[0] for one in rule.readings if one.number not in played]
+    return [brief(one.words) for one in rule.readings if one.number not in played]
 
 
 def shown(reading: Data) -> tuple[list[Data], int]:

@@ -140,7 +140,8 @@ async fn messages_that_do_not_end_leave_every_connection_its_share() {
     let mut kept = Vec::new();
     let mut said = Status::ok("nothing yet");
     for wait in waits() {
-        // One that arrives while a write has the room is ended, so each try has new ones.
+        // A message that arrives while a write takes all the room is refused, and its stream ends.
+        // So each try begins new messages.
         kept.clear();
         for _ in 0..4 {
             kept.push(begin(&fixture, MOST - 1000).await);
