@@ -23,6 +23,7 @@ from docsis_experiments.reproduction.rows.p000 import f1, f6
 from docsis_experiments.reproduction.rows.p002.e3 import ROWS as EXP3
 from docsis_experiments.reproduction.rows.p002.nf import ROWS
 from docsis_experiments.reproduction.sensitivities import (
+    after_slow_start,
     collisions,
     foreseen_waits,
     game_latency,
@@ -111,6 +112,16 @@ def test_ratios_of_equal_runs_are_1_in_every_span(monkeypatch: pytest.MonkeyPatc
         "20 ms without a MAC, codel-dt over codel: 2.000 at 1 s, 1.000 from 2 to 7 s, "
         "1.000 from 7 to 18 s, 1.000 from 18 to 25 s, 1.000 at 25 s"
     )
+
+
+def test_after_slow_start_are_the_runs_of_rows_on_trial_seeds() -> None:
+    docsis, first = (after_slow_start.works(pie) for pie in after_slow_start.PIES)
+    assert {run.unit.seed for run in (*docsis, *first)} == set(TRIAL_SEEDS)
+    [row] = (row for row in f6.ROWS if row.id == "000-F6b")
+    for reading, runs in ((4, docsis), (1, first)):
+        asked = replace(after_slow_start.ASKED, reading=reading)
+        played = {work.unit for work in row.works(asked) if isinstance(work, Run)}
+        assert {run.unit for run in runs} == played
 
 
 def test_collisions_are_looked_for_on_trial_seeds_and_each_variant_is_its_own_run() -> None:

@@ -7,14 +7,20 @@
 //! earlier pieces are unsent. Every unsent byte is charged to the connection. When the connection's
 //! charge has no room for another piece, it encodes one only after all earlier pieces of all its
 //! RPCs have been sent.
+//!
+//! Room that comes from elsewhere wakes nobody: an answer that is given up, or what other connections
+//! no longer take of the pool. So an RPC that waits looks again every [`LOOK_AGAIN`]. Otherwise it would
+//! wait for ever where the client takes nothing of another answer of the same connection.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker, ready};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
+use tokio::time::{Instant, Sleep, sleep};
 use tonic::Status;
 use tonic::body::Body;
 
@@ -26,6 +32,8 @@ use crate::pipeline_config::lock;
 const LITTLE: usize = 8 << 10;
 /// The room that a piece needs, bytes. Pieces are rarely longer.
 const PIECE: usize = 128 << 10;
+/// So seldom that RPCs without end, all of which wait, take no time that matters.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// The unsent answers of one connection.
 #[derive(Debug)]
@@ -115,13 +123,32 @@ pub struct Sending {
     /// The unsent bytes of the RPC.
     own: Arc<AtomicUsize>,
     outbox: Arc<Outbox>,
+    /// When it looks again for room, if it waits for some.
+    again: Option<Pin<Box<Sleep>>>,
 }
 
 impl Sending {
     /// Makes a body that sends `body` through `outbox`.
     pub fn new(body: Body, outbox: Arc<Outbox>) -> Self {
-        let own = Arc::default();
-        Self { body, own, outbox }
+        Self {
+            body,
+            own: Arc::default(),
+            outbox,
+            again: None,
+        }
+    }
+
+    /// Returns ready if the next piece may be encoded.
+    fn poll_room(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        while self.outbox.poll_room(&self.own, context).is_pending() {
+            let again = self
+                .again
+                .get_or_insert_with(|| Box::pin(sleep(LOOK_AGAIN)));
+            ready!(again.as_mut().poll(context));
+            again.as_mut().reset(Instant::now() + LOOK_AGAIN);
+        }
+        self.again = None;
+        Poll::Ready(())
     }
 }
 
@@ -134,7 +161,7 @@ impl http_body::Body for Sending {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
         let this = &mut *self;
-        ready!(this.outbox.poll_room(&this.own, context));
+        ready!(this.poll_room(context));
         let frame = ready!(Pin::new(&mut this.body).poll_frame(context));
         let counted =
             |frame: Frame<Bytes>| frame.map_data(|bytes| this.outbox.counted(&this.own, bytes));
@@ -155,6 +182,7 @@ mod tests {
     use super::*;
     use crate::budget::{Account, Budget, Purpose};
     use crate::options::Limits;
+    use std::future::poll_fn;
 
     fn outbox(pool: usize) -> (Arc<Account>, Arc<Outbox>) {
         let limits = Limits {
@@ -206,5 +234,26 @@ mod tests {
         drop(kept);
         // Few bytes are unsent, but the next piece might need all the room that is left.
         assert!(outbox.poll_room(&other, &mut context).is_pending());
+    }
+
+    /// The client takes nothing of one RPC's piece, so no sending wakes the other RPC.
+    #[tokio::test]
+    async fn room_that_nobody_tells_of_is_found() {
+        let (account, outbox) = outbox(1 << 20);
+        let mut kept = account.charge(Purpose::Answers);
+        kept.add(PIECE + (1 << 20) / 4 * 3).unwrap();
+        let never_taken = outbox.counted(&Arc::default(), Bytes::from(vec![7; 1000]));
+        let mut sending = Sending::new(Body::new("8".to_owned()), Arc::clone(&outbox));
+        let waits = tokio::spawn(poll_fn(move |context| {
+            http_body::Body::poll_frame(Pin::new(&mut sending), context)
+        }));
+        while lock(&outbox.state).more.is_empty() {
+            tokio::task::yield_now().await;
+        }
+        drop(kept);
+        let came = tokio::time::timeout(Duration::from_secs(60), waits).await;
+        let came = came.expect("it waits for ever").unwrap().unwrap().unwrap();
+        assert_eq!(came.into_data().unwrap(), "8");
+        drop(never_taken);
     }
 }
