@@ -71,7 +71,7 @@ def test_sittings_are_put_together(rows: dict[str, Row], tmp_path: Path) -> None
     first = content([entry(rows, "000-A1"), entry(rows, "000-A2", problem="stopped")])
     publish(first, tmp_path)
     bad = entry(rows, "000-A1", problem="stopped")
-    page = publish(sitting([bad, entry(rows, "000-A2")]), tmp_path)
+    page = publish(sitting([bad, entry(rows, "000-A2")]), tmp_path).page
     found = earlier.read(tmp_path / "results.json")
     assert [one["state"] for one in found["rows"]] == ["reproduced", "contradicted"]
     assert [one["made"]["commit"] for one in found["rows"]] == [MADE.commit, LATER["commit"]]
@@ -186,6 +186,20 @@ def test_a_rule_that_was_amended_shows_as_such(rows: dict[str, Row]) -> None:
     page = merging.together(found, sitting([new]), "x", rules, ())
     again = merging.together(page, content([entry(rows, "000-A1", seconds=BAD)]), "x", rules, ())
     assert again["rows"][0]["state"] == "reproduced"
+
+
+def test_a_verdict_that_gives_way_to_todays_rule_is_told(rows: dict[str, Row]) -> None:
+    verdict = entry(rows, "000-A1", Level.FULL, GOOD)
+    before = content([verdict, entry(rows, "000-A2")], Level.FULL)
+    after = sitting([entry(rows, "000-A1"), entry(rows, "000-A2")])
+    found = together(before, after)
+    assert found["rows"][0]["standing"] == "verdict"
+    assert merging.without_verdict(before, found) == []
+    for judged in (verdict, *verdict["readings"]):
+        judged["hash"] = "0123456789ab"
+    found = together(before, after)
+    assert found["rows"][0]["standing"] == "provisional"
+    assert merging.without_verdict(before, found) == ["000-A1"]
 
 
 def test_no_outcome_is_ever_lost(rows: dict[str, Row]) -> None:

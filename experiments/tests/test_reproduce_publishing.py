@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import json
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
@@ -50,13 +51,36 @@ def uncalled(works: Sequence[Work]) -> Generator[Done, None, None]:
 
 
 def sit(
-    rows: dict[str, Row], folder: Path, publish: Path | None = None, player: Player = uncalled
+    rows: dict[str, Row],
+    folder: Path,
+    publish: Path | None = None,
+    player: Player = uncalled,
+    told: io.StringIO | None = None,
 ) -> None:
     """A sitting of one row in a folder that has what is kept, and the results."""
     bench = Bench(rows, catalogue(), Shelf(Store(folder / "kept")), results=folder / "results")
     request = Request(("000-B1",), Level.STUDY, publish=publish)
     request.check()
-    job.run(request, player=player, jobs=1, console=Console(quiet=True), bench=bench)
+    console = Console(quiet=True) if told is None else Console(file=told, width=200)
+    job.run(request, player=player, jobs=1, console=console, bench=bench)
+
+
+def test_a_verdict_that_gives_way_is_told(rows: dict[str, Row], tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    sit(rows, tmp_path, site, Processes(1))
+    written = json.loads((site / "results.json").read_text())
+    [row] = written["rows"]
+    row["standing"] = "verdict"
+    for judged in (row, *row["readings"]):
+        judged["hash"] = "0123456789ab"
+        judged["standing"] = "verdict"
+    (site / "results.json").write_text(json.dumps(written))
+    told = io.StringIO()
+    sit(rows, tmp_path, site, told=told)
+    assert "000-B1: the page had a verdict by an earlier rule. Today's rule" in told.getvalue()
+    told = io.StringIO()
+    sit(rows, tmp_path, site, told=told)
+    assert "earlier rule" not in told.getvalue()
 
 
 def of_another_version(rows: dict[str, Row]) -> str:

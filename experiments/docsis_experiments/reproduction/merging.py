@@ -80,6 +80,21 @@ def together(
     }
 
 
+def without_verdict(before: Mapping[str, Any], merged: Mapping[str, Any]) -> list[str]:
+    """Ids of the rows that had a verdict, by an earlier rule, and have none by today's yet.
+
+    Args:
+        before: Results.
+        merged: What came of them and later ones together.
+    """
+    had = {row["id"] for row in before["rows"] if row["standing"] == Standing.VERDICT.value}
+    return [
+        row["id"]
+        for row in merged["rows"]
+        if row["id"] in had and row["standing"] == Standing.PROVISIONAL.value
+    ]
+
+
 def _row(
     before: Data, after: Data, registered: Mapping[str, Rule], repairs: Sequence[Repair]
 ) -> tuple[Data, bool]:

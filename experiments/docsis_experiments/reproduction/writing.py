@@ -47,6 +47,20 @@ class Written:
     undrawn: Sequence[Undrawn]
 
 
+@dataclass(frozen=True)
+class Published:
+    """The result of publishing a sitting.
+
+    Attributes:
+        page: Where the page is.
+        without_verdict: Ids of the rows whose verdict by an earlier rule gave way to a provisional
+            outcome by today's.
+    """
+
+    page: Path
+    without_verdict: Sequence[str] = ()
+
+
 def write(
     sitting: Sitting,
     done: Outcomes,
@@ -89,7 +103,16 @@ def write(
     console.print(f"Report: {folder / PAGE_FILE}", soft_wrap=True, highlight=False)
     if sitting.request.publish is not None:
         published = publish(content, sitting.request.publish)
-        console.print(f"Published: {published}", soft_wrap=True, highlight=False)
+        if published.without_verdict:
+            names = ", ".join(published.without_verdict)
+            console.print(
+                f"{names}: the page had a verdict by an earlier rule. Today's rule stands, and has "
+                "only provisional outcomes: --level full gives a verdict.",
+                style="yellow",
+                soft_wrap=True,
+                highlight=False,
+            )
+        console.print(f"Published: {published.page}", soft_wrap=True, highlight=False)
     return Written(folder, undrawn)
 
 
@@ -147,7 +170,7 @@ def _history(shelf: Shelf) -> tuple[History, list[str]]:
         return History((), ()), [f"The page has no earlier outcomes: {error}"]
 
 
-def publish(content: dict[str, Any], folder: Path) -> Path:
+def publish(content: dict[str, Any], folder: Path) -> Published:
     """Puts a sitting together with what a folder has of earlier ones.
 
     Args:
@@ -155,7 +178,7 @@ def publish(content: dict[str, Any], folder: Path) -> Path:
         folder: Gets the page and results.json; made where it is not there.
 
     Returns:
-        The page.
+        The page, and what its readers should hear of it.
 
     Raises:
         TestbedError: What is there cannot be used (it is left as it is), nothing can be written,
@@ -163,19 +186,21 @@ def publish(content: dict[str, Any], folder: Path) -> Path:
     """
     with alone_in(folder):
         before = _published(folder)
+        lost: Sequence[str] = ()
         if before is None:
             texts = _texts(content, PUBLISHED_PAGE)
         else:
             name = str(folder / RESULTS_FILE)
             content = merging.together(before, content, name, registered_rules(), load_repairs())
             earlier.validate(content, RESULTS_FILE)
+            lost = merging.without_verdict(before, content)
             try:
                 texts = _texts(content, PUBLISHED_PAGE)
             except Exception as error:  # the shape of what is there is right, and the rest is not
                 words = " ".join(f"{type(error).__name__}: {error}".split())[:300]
                 raise TestbedError(f"{name}: no page can be made with it ({words})") from error
         _write(texts, folder)
-    return folder / PUBLISHED_PAGE
+    return Published(folder / PUBLISHED_PAGE, lost)
 
 
 def check_appended(file: Path) -> None:
