@@ -32,7 +32,7 @@ use crate::pipeline_config::lock;
 const LITTLE: usize = 8 << 10;
 /// The room that a piece needs, bytes. Pieces are rarely longer.
 const PIECE: usize = 128 << 10;
-/// So seldom that RPCs without end, all of which wait, take no time that matters.
+/// So seldom that even thousands of RPCs which wait take no time that matters.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// The unsent answers of one connection.
