@@ -289,6 +289,12 @@ def ahead(reading: int) -> str:
     return f"{of['value']:.0f}% ({of['low']:.0f} to {of['high']:.0f})"
 
 
+def carried(reading: int) -> str:
+    """What PIE carries from 2 to 7 s in 000-F6b beside CoDel-DT, with the interval."""
+    found = pie_in_000_f6b("2-7s", reading)
+    return "{value:.0f}% ({low:.0f} to {high:.0f})".format_map(found)
+
+
 def drawn(figure: str, line: str, panel: int = 0) -> Any:
     """A line of a published figure."""
     [found] = (one for one in RESULTS["figures"] if one["id"] == figure)
@@ -399,16 +405,16 @@ FIGURES: list[tuple[str, Callable[[], str]]] = [
         ),
     ),
     ("000-F6b", lambda: f"PIE is {ahead(5)} ahead behind"),
+    ("000-F6b", lambda: f"{ahead(2)} with CUBIC, {ahead(3)} as RFC 8033 has it"),
     (
         "000-F6b",
         lambda: f"{ahead(4)} with DOCSIS-PIE, which goes by the tokens, and {ahead(6)} without",
     ),
     (
         "000-F6b",
-        lambda: "DOCSIS-PIE carries {value:.0f}% ({low:.0f} to {high:.0f}) of".format_map(
-            pie_in_000_f6b("2-7s", 4)
-        ),
+        lambda: f"{carried(3)} as RFC 8033 has it, {carried(6)} without",
     ),
+    ("000-F6b", lambda: f"with DOCSIS-PIE {carried(4)}."),
     (
         "000-F1a",
         lambda: (
