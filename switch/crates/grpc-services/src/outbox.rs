@@ -32,7 +32,7 @@ use crate::pipeline_config::lock;
 const LITTLE: usize = 8 << 10;
 /// The room that a piece needs, bytes. Pieces are rarely longer.
 const PIECE: usize = 128 << 10;
-/// So seldom that even thousands of RPCs which wait take no time that matters.
+/// At the most 64 RPCs of each of 64 connections look so often, unless limits are set otherwise.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// The unsent answers of one connection.
@@ -247,12 +247,16 @@ mod tests {
         let waits = tokio::spawn(poll_fn(move |context| {
             http_body::Body::poll_frame(Pin::new(&mut sending), context)
         }));
-        while lock(&outbox.state).more.is_empty() {
-            tokio::task::yield_now().await;
-        }
-        drop(kept);
-        let came = tokio::time::timeout(Duration::from_secs(60), waits).await;
-        let came = came.expect("it waits for ever").unwrap().unwrap().unwrap();
+        let found = async {
+            while lock(&outbox.state).more.is_empty() {
+                assert!(!waits.is_finished(), "there was room");
+                tokio::task::yield_now().await;
+            }
+            drop(kept);
+            waits.await.unwrap()
+        };
+        let found = tokio::time::timeout(Duration::from_secs(60), found).await;
+        let came = found.expect("it waits for ever").unwrap().unwrap();
         assert_eq!(came.into_data().unwrap(), "8");
         drop(never_taken);
     }
