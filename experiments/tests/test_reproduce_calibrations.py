@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -31,6 +33,7 @@ from docsis_experiments.reproduction.sensitivities import (
     slow_game,
     two_tiers,
 )
+from docsis_experiments.reproduction.settings import p000_transfers
 from docsis_experiments.reproduction.settings.p000_managers import Manager
 from docsis_experiments.reproduction.settings.p000_network import Mac
 from docsis_experiments.reproduction.settings.p002_levels import times
@@ -115,13 +118,36 @@ def test_ratios_of_equal_runs_are_1_in_every_span(monkeypatch: pytest.MonkeyPatc
 
 
 def test_after_slow_start_are_the_runs_of_rows_on_trial_seeds() -> None:
-    docsis, first = (after_slow_start.works(pie) for pie in after_slow_start.PIES)
+    docsis, first = (after_slow_start.works(reading) for reading in after_slow_start.COMPARED)
     assert {run.unit.seed for run in (*docsis, *first)} == set(TRIAL_SEEDS)
     [row] = (row for row in f6.ROWS if row.id == "000-F6b")
     for reading, runs in ((4, docsis), (1, first)):
         asked = replace(after_slow_start.ASKED, reading=reading)
         played = {work.unit for work in row.works(asked) if isinstance(work, Run)}
         assert {run.unit for run in runs} == played
+
+
+def test_drops_stand_beside_what_was_carried_in_the_span(monkeypatch: pytest.MonkeyPatch) -> None:
+    def outcome(manager: Manager, seed: int) -> Any:
+        counters = {"sf_drop_aqm": seed, "sf_drop_buffer_full": 7}
+        return SimpleNamespace(manager=manager, counters=counters)
+
+    def throughput(of: Any, t: float) -> float:
+        # Outside the span PIE has ten times as much.
+        return (0.5 if 2 <= t <= 7 else 10) * t if of.manager is Manager.PIE else t
+
+    monkeypatch.setattr(p000_transfers, "throughput", throughput)
+    found = {
+        (f"{manager} 20 ms", seed): outcome(manager, seed)
+        for manager in (Manager.PIE, Manager.CT)
+        for seed in TRIAL_SEEDS
+    }
+    told = [one.words for one in after_slow_start.drops(after_slow_start.COMPARED[0], found)]
+    assert len(told) == len(TRIAL_SEEDS)
+    assert told[0] == (
+        "docsis-pie, seed 901: 901 early drops, 7 buffer-full drops, 50% of CoDel-DT's throughput "
+        "from 2 to 7 s"
+    )
 
 
 def test_collisions_are_looked_for_on_trial_seeds_and_each_variant_is_its_own_run() -> None:

@@ -290,7 +290,7 @@ def ahead(reading: int) -> str:
 
 
 def carried(reading: int) -> str:
-    """What PIE carries from 2 to 7 s in 000-F6b beside CoDel-DT, with the interval."""
+    """PIE's throughput from 2 to 7 s in 000-F6b, in percent of CoDel-DT's, with the interval."""
     found = pie_in_000_f6b("2-7s", reading)
     return "{value:.0f}% ({low:.0f} to {high:.0f})".format_map(found)
 

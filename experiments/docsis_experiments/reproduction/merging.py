@@ -81,7 +81,9 @@ def together(
 
 
 def without_verdict(before: Mapping[str, Any], merged: Mapping[str, Any]) -> list[str]:
-    """Ids of the rows that had a verdict, by an earlier rule, and have none by today's yet.
+    """Ids of the rows that had a verdict before and have a provisional outcome now.
+
+    Only today's rule takes a verdict's place so: the verdict was by an earlier one.
 
     Args:
         before: Results.

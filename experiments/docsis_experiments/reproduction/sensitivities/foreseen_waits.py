@@ -22,7 +22,6 @@ from docsis_experiments.reproduction.settings import p000_transfers as transfers
 from docsis_experiments.reproduction.settings.p000_managers import Manager
 from docsis_experiments.reproduction.settings.p000_network import Mac
 from docsis_experiments.reproduction.settings.p000_readings import FIRST
-from docsis_experiments.reproduction.settings.p000_told import value_of
 from docsis_experiments.reproduction.shelf import Shelf
 from docsis_experiments.reproduction.trials import outcomes
 from docsis_experiments.runs.outcome import Outcome
@@ -100,7 +99,7 @@ def _payload(
 ) -> float:
     """A(t), Mbit/s."""
     outcome = found[transfers.Transfers(manager, round_trip_ms).label, seed]
-    return value_of(outcome, "goodput", [transfers.GROUP], during=(0, t))
+    return transfers.throughput(outcome, t)
 
 
 def main(jobs: int) -> None:

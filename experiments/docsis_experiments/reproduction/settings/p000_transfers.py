@@ -124,4 +124,14 @@ def curves(
 
 def _curve(outcome: Outcome, times: Iterable[float], scale: int) -> dict[float, float]:
     # Nothing is received before 0 s, so goodput since then is A(t).
-    return {t: value_of(outcome, "goodput", [GROUP], during=(0, t / scale)) for t in times}
+    return {t: throughput(outcome, t / scale) for t in times}
+
+
+def throughput(outcome: Outcome, seconds: float) -> float:
+    """A(t), Mbit/s of payload: what both flows of a run had received by t, over t.
+
+    Args:
+        outcome: The run's outcome.
+        seconds: t, one of TIMES.
+    """
+    return value_of(outcome, "goodput", [GROUP], during=(0, seconds))
