@@ -197,6 +197,16 @@ BAD: list[tuple[Callable[[World], Any], type[Exception], str]] = [
         'there is no congestion control "bbr"; there are cubic, reno, ledbat',
     ),
     (
+        lambda w: w.rate_limit(0),
+        ValueError,
+        "a rate of transfers is 1 to 100000000000 bit/s, not 0",
+    ),
+    (
+        lambda w: w.tcp_transfer("cpe1", "server1", 80, shared_limit=w.rate_limit(1) + 1),
+        ValueError,
+        "there is no rate limit 1",
+    ),
+    (
         lambda w: w.tcp_transfer("cpe1", "server1", 80, start_ns=5),
         ValueError,
         "traffic cannot start at 5 ns: it is 1000000000 ns already",

@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -77,14 +77,21 @@ def test_a_session_has_utp_alone_and_asks_nobody() -> None:
     assert settings["listen_system_port_fallback"] is False
 
 
-@given(rate=st.integers(16_000, 10**9))
-def test_a_limited_upload_is_paced_by_the_packet(rate: int) -> None:
-    tick = tick_ms(rate)
+@given(each=st.integers(16_000, 10**9), uploads=st.integers(1, 100))
+def test_limited_uploads_are_paced_by_the_packet(each: int, uploads: int) -> None:
+    rate = each * uploads
+    tick = tick_ms(rate, uploads)
     # 20 times a packet's share is a packet, as far as whole milliseconds allow.
-    assert tick == 1 or 20 * tick * rate <= 8000 * SEGMENT
-    assert tick == 50 or 20 * (tick + 1) * rate > 8000 * SEGMENT
-    settings = session_settings(25, [(HERE, 1)], 1, rate)
+    assert tick == 1 or 20 * tick * each <= 8000 * SEGMENT
+    assert tick == 50 or 20 * (tick + 1) * each > 8000 * SEGMENT
+    settings = session_settings(25, [(HERE, 1)], uploads, rate)
     assert settings["tick_interval"] == tick
+    assert settings["upload_rate_limit"] == rate // 8
+
+
+def test_a_session_without_a_limit_has_none() -> None:
+    # libtorrent's 0.
+    assert session_settings(25, [(HERE, 1)], 1)["upload_rate_limit"] == 0
 
 
 def test_libtorrent_knows_every_setting() -> None:
@@ -122,7 +129,7 @@ def test_a_torrent_is_zeros_under_a_name() -> None:
 def test_files_are_read_as_they_were_written(tmp_path: Path) -> None:
     one = torrents.Upload("a", ("10.0.0.1", 20_001), ("10.0.0.2", 5201), 0.5, None)
     two = replace(one, name="b", peer=("10.0.0.3", 5202), end=9.0)
-    group = torrents.Uploads(25, 8000, 1 << 20, (one, two))
+    group = torrents.Uploads(25, {"10.0.0.1": 8000}, 1 << 20, (one, two))
     torrents.write(group, tmp_path / "uploads.json")
     assert torrents.read(tmp_path / "uploads.json") == group
     assert group.of("10.0.0.1") == (one, two)
@@ -137,7 +144,10 @@ def test_files_are_read_as_they_were_written(tmp_path: Path) -> None:
     [
         ("round_trip: {at_least: 20 ms, at_most: 200 ms}", "traffic.1.round_trip: Mininet delays"),
         ("target: 25500 us", "traffic.1.target: 25500 us is not a whole number of milliseconds"),
-        ("rate: 1500 kbps", "traffic.1.rate: each upload would have 15 kbps, and needs 16 kbps"),
+        (
+            "rate: 1500 kbps",
+            "traffic.1.rate: an equal part for each upload would be 15 kbps, and each needs 16",
+        ),
     ],
 )
 def test_what_libtorrent_cannot_do_is_refused_by_its_key(
@@ -210,8 +220,9 @@ def test_a_client_has_one_port_and_a_peer_for_each_upload(tmp_path: Path) -> Non
     traffic.start_clients(7)
     assert [node for node, _ in hosts.started] == ["server1", "server2", "cpe1", "cpe2"]
     group = torrents.read(tmp_path / "utp-bits.json")
-    assert (group.target_ms, group.size) == (25, torrent.size_for(2_500_000, 15.0))
-    assert group.rate == 2_500_000
+    # Half of the rate for each client, and either of its uploads may have all of that.
+    assert group.rates == {"address-of-cpe1": 5_000_000, "address-of-cpe2": 5_000_000}
+    assert (group.target_ms, group.size) == (25, torrent.size_for(5_000_000, 15.0))
     assert len({one.source for one in group.uploads}) == 2
     assert len({one.peer for one in group.uploads}) == 4
     assert all("7" in command for node, command in hosts.started if node.startswith("cpe"))
@@ -221,6 +232,16 @@ def test_an_upload_without_a_limit_has_what_the_service_flow_has(tmp_path: Path)
     traffic_of(Hosts(tmp_path), uploads_of(tmp_path, "count: 1, target: 100 ms")).start_peers()
     group = torrents.read(tmp_path / "utp-bits.json")
     assert (group.target_ms, group.size) == (100, torrent.size_for(25_000_000, 15.0))
+    assert group.rates == {}
+
+
+def test_no_upload_has_more_than_the_service_flow(tmp_path: Path) -> None:
+    planned = uploads_of(tmp_path, "count: 3, rate: 90 Mbps")
+    traffic_of(Hosts(tmp_path), planned).start_peers()
+    group = torrents.read(tmp_path / "utp-bits.json")
+    # Two uploads at the one client, and one at the other.
+    assert group.rates == {"address-of-cpe1": 60_000_000, "address-of-cpe2": 30_000_000}
+    assert group.size == torrent.size_for(25_000_000, 15.0)
 
 
 def test_what_the_programs_left_is_read_by_group(tmp_path: Path) -> None:
@@ -396,13 +417,14 @@ def free_ports(count: int) -> list[int]:
     return ports
 
 
-def test_uploads_over_the_loopback_interface_keep_to_their_rate(tmp_path: Path) -> None:
+def test_uploads_over_the_loopback_interface_share_their_rate(tmp_path: Path) -> None:
     own, *ports = free_ports(3)
     names = [f"bits-{number}" for number in range(2)]
     rate = 100_000
     size = torrent.size_for(8 * rate, PATIENCE)
     ends: dict[str, Any] = {"size": size, "target_ms": 25}
     theirs = Opened([(HERE, port) for port in ports], {HERE}, names, complete=False, **ends)
+    opened = time.monotonic()
     ours = Opened([(HERE, own)], {HERE}, names, rate=8 * rate, complete=True, **ends)
     samples = io.StringIO()
     peers = Peers(theirs.session, theirs.handles, samples)
@@ -410,22 +432,29 @@ def test_uploads_over_the_loopback_interface_keep_to_their_rate(tmp_path: Path) 
         torrents.Upload(name, (HERE, own), (HERE, port), 0.0, None)
         for name, port in zip(names, ports, strict=True)
     ]
-    begun = time.time()
-    client = Client(ours.session, ours.handles, uploads, begun)
-    wanted = 2 * rate
-    while True:
-        client.step(time.time())
-        peers.look(time.time_ns())
-        counts = list(map(int, samples.getvalue().splitlines()[-1].split(",")[1:]))
-        if min(counts) >= wanted:
-            break
-        assert time.time() < begun + PATIENCE, counts
-        # Both sessions have threads of their own; this only looks.
-        client._session.wait_for_alert(20)
-    seconds = time.time() - begun
-    # What the limit lets through at once: what it has saved up of a second, and a block.
-    assert max(counts) <= rate * (seconds + 1) + (16 << 10)
-    resent = client.ask_last()
+
+    def run_until(client: Client, seen: Callable[[Sequence[int], float], bool]) -> None:
+        while True:
+            client.step(time.time())
+            peers.look(time.time_ns())
+            counts = list(map(int, samples.getvalue().splitlines()[-1].split(",")[1:]))
+            age = time.monotonic() - opened
+            # All that the session has handed out since it began, and a block for rounding.
+            assert sum(counts) <= rate * age + (16 << 10)
+            if seen(counts, age):
+                return
+            assert age < PATIENCE, counts
+            # Both sessions have threads of their own; this only looks.
+            ours.session.wait_for_alert(20)
+
+    first, second = uploads
+    alone = Client(ours.session, ours.handles, [first], time.time())
+    # One alone has more than half, whatever it may have saved up of that.
+    run_until(alone, lambda counts, age: counts[0] > rate / 2 * age + (16 << 10))
+    before = int(samples.getvalue().splitlines()[-1].split(",")[1])
+    both = Client(ours.session, ours.handles, [second], time.time())
+    run_until(both, lambda counts, age: min(counts[0] - before, counts[1]) >= rate)
+    resent = both.ask_last()
     assert resent is not None
     assert resent >= 0
     assert list(tmp_path.iterdir()) == []
@@ -443,7 +472,7 @@ def test_the_programs_upload_and_tell_when_there_is_nothing_left(tmp_path: Path)
     piece = torrent.piece_length(1)
     upload = torrents.Upload("bits", (HERE, own), (HERE, port), 0.0, None)
     file, samples = tmp_path / "uploads.json", tmp_path / "received.csv"
-    torrents.write(torrents.Uploads(25, 0, 2 * piece, (upload,)), file)
+    torrents.write(torrents.Uploads(25, {}, 2 * piece, (upload,)), file)
     resent = tmp_path / "resent.csv"
     peers = subprocess.Popen(
         torrents.receive_command(file, HERE, samples), stdout=sys.stderr, stderr=subprocess.PIPE

@@ -153,3 +153,11 @@ def test_a_message_now_and_then_demands_its_mean_rate(tmp_path: Path) -> None:
     run = begun(loaded.scenario.all_runs[0], plan, loaded.topology, "upstream")
     assert run.demands_mbps == {"game": 0.16}
     assert run.always_downstream == {"readers"}
+
+
+def test_uploads_that_share_a_rate_demand_equal_parts_of_it(tmp_path: Path) -> None:
+    bits = "  - {name: bits, kind: ledbat, count: 4, rate: 2 Mbps}\n"
+    loaded = experiment(tmp_path, bits + FTP)
+    plan = plan_for(loaded.scenario, loaded.topology)
+    run = begun(loaded.scenario.all_runs[0], plan, loaded.topology, "upstream")
+    assert run.demands_mbps == {f"bits-{number}": 0.5 for number in range(1, 5)}

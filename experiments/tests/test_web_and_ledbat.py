@@ -14,6 +14,7 @@ from docsis_control.config.errors import ConfigError
 from docsis_experiments.experiment.draws import drawn
 from docsis_experiments.experiment.loader import load
 from docsis_experiments.experiment.plan import plan_for
+from docsis_experiments.experiment.shared_rates import shared_rates
 from docsis_experiments.measurement.metrics.page_load_time import METRIC
 from docsis_experiments.measurement.record import Pages
 from docsis_experiments.measurement.scope import Scope
@@ -106,8 +107,12 @@ def test_round_trips_are_uniform_and_their_server_s_is_in_them(tmp_path: Path) -
     # Kolmogorov and Smirnov's distance, at 99.9%.
     distance = np.abs(more / 180 - (np.arange(more.size) + 0.5) / more.size).max()
     assert distance < 1.95 / np.sqrt(more.size)
-    [rate] = {p.flow.rate for p in plan.flows if p.group == "bits"}
-    assert rate == 100_000
+    assert {planned.flow.rate for planned in plan.flows} == {0}
+    # One client at each of the two hosts, which the group has in turns.
+    assert shared_rates(plan.flows) == {
+        ("bits", "cpe1"): 5_000_000,
+        ("bits", "cpe2"): 5_000_000,
+    }
 
 
 def test_pages_load_in_virtual_time(tmp_path: Path) -> None:
@@ -130,6 +135,14 @@ def test_uploads_keep_to_their_rate_and_yield(tmp_path: Path) -> None:
     trips = "round_trip: {at_least: 20 ms, at_most: 60 ms}"
     capped = only(tmp_path, f"{{name: bits, kind: ledbat, count: 20, rate: 4 Mbps, {trips}}}")
     assert sum(capped.received["bits"].mbps(1, 9)) == pytest.approx(4, rel=0.02)
+    # A window grows by a segment in a round trip: what a distant upload cannot use of the rate, the
+    # near ones have.
+    one = "{name: bits, kind: ledbat, count: 8, rate: 1500 kbps, hosts: [cpe1], "
+    far = only(tmp_path, one + "round_trip: {at_least: 20 ms, at_most: 1 s}}")
+    mbps = far.received["bits"].mbps(5, 9)
+    part = 1.5 / 8
+    assert min(mbps) < part < 2 * part < max(mbps)
+    assert sum(mbps) < 1.02 * 1.5
     both = "{name: bits, kind: ledbat, count: 2}\n  - {name: ftp, kind: transfer}"
     shared = only(tmp_path, both)
     # The buffer of 100 ms is four targets.

@@ -43,7 +43,7 @@ def sending(
                 "size": 0,
                 "interval": 0.0,
                 "congestion_control": "ledbat",
-                "rate": sender.rate,
+                "shared_rate": sender.shared_rate,
                 "ledbat_target_ns": sender.target_ns,
             }
         case UdpTrains():

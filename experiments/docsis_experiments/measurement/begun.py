@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from docsis_control.modem_config.provisioned import Direction
@@ -64,10 +65,14 @@ def _demands(plan: Plan, topology: Topology, direction: Direction) -> Iterator[t
     caps = {}
     if direction == "downstream" and topology.shares_downstream:
         caps = dict(_caps(topology))
+    sharing = Counter(planned.group for planned in plan.flows)
     for planned in plan.flows:
         flow = planned.flow
         own = flow.rate
-        if flow.kind == "datagrams":
+        if flow.shared_rate:
+            # Of those that can all send as much, each has an equal part.
+            own = flow.shared_rate // sharing[planned.group]
+        elif flow.kind == "datagrams":
             own = round(8 * flow.size * flow.train / flow.interval)
         elif flow.kind == "messages":
             own = round(8 * flow.size / flow.interval)

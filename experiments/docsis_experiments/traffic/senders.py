@@ -204,7 +204,8 @@ class LedbatTransfers:
     """An endless upload by LEDBAT (RFC 6817).
 
     Attributes:
-        rate: bit/s of payload that it sends at the most; 0 for no such limit.
+        shared_rate: bit/s of payload that all of its group send together at the most; 0 for no
+            such limit.
         target_ns: Queueing delay that it keeps to.
         round_trip_ns: The least and the greatest round trip that it may have; its server's own
             where None.
@@ -212,7 +213,7 @@ class LedbatTransfers:
 
     leaves: ClassVar = TcpTransfers.leaves
 
-    rate: int
+    shared_rate: int
     target_ns: int
     round_trip_ns: tuple[int, int] | None = None
 

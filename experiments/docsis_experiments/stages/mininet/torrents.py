@@ -14,6 +14,7 @@ from docsis_control.config.units import format_duration, format_rate
 from docsis_control.modem_config.provisioned import Direction
 from docsis_experiments.experiment.models import Scenario
 from docsis_experiments.experiment.plan import Planned, fastest_rate
+from docsis_experiments.experiment.shared_rates import shared_rates
 from docsis_experiments.measurement.record import Received
 from docsis_experiments.stages.mininet.samples import read_samples
 from docsis_experiments.stages.mininet.traffic import torrents
@@ -46,7 +47,7 @@ def check_torrents(scenario: Scenario) -> None:
         sent = next((s.sender for _, _, s in group.flows()), None)
         if not isinstance(sent, LedbatTransfers):
             continue
-        if (refusal := _refusal(sent)) is not None:
+        if (refusal := _refusal(sent, group.count)) is not None:
             raise TestbedError(f"{scenario.name}: traffic.{index}.{refusal}")
         if not installed():
             raise TestbedError(
@@ -56,8 +57,8 @@ def check_torrents(scenario: Scenario) -> None:
             )
 
 
-def _refusal(sender: LedbatTransfers) -> str | None:
-    """The key that libtorrent cannot have, and why."""
+def _refusal(sender: LedbatTransfers, count: int) -> str | None:
+    """The key that libtorrent cannot have in so many uploads, and why."""
     if sender.round_trip_ns is not None:
         return (
             "round_trip: Mininet delays what comes from a server, and all uploads to it alike; "
@@ -69,10 +70,11 @@ def _refusal(sender: LedbatTransfers) -> str | None:
             f"target: {format_duration(sender.target_ns)} is not a whole number of milliseconds, "
             "which libtorrent's target is; change it, or run this in virtual time"
         )
-    if 0 < sender.rate < LEAST_RATE:
+    if 0 < sender.shared_rate < LEAST_RATE * count:
         return (
-            f"rate: each upload would have {format_rate(sender.rate)}, and needs "
-            f"{format_rate(LEAST_RATE)} in Mininet; raise it, or run this in virtual time"
+            f"rate: an equal part for each upload would be "
+            f"{format_rate(sender.shared_rate // count)}, and each needs {format_rate(LEAST_RATE)} "
+            "in Mininet; raise it, or run this in virtual time"
         )
     return None
 
@@ -143,12 +145,15 @@ class TorrentTraffic:
         ports: dict[str, int] = {}
         for planned in group:
             ports.setdefault(planned.source, planned.flow.source_port)
-        flow = group[0].flow
-        # Without a limit of its own an upload may have all that the service flow has.
-        rate = flow.rate or fastest_rate(self._session.testbed.topology, self._direction)
+        rates = {
+            self._session.address(host): rate for (_, host), rate in shared_rates(group).items()
+        }
+        # One upload may have all that its client has, or without a limit all of the service flow.
+        carried = fastest_rate(self._session.testbed.topology, self._direction)
+        rate = min(carried, max(rates.values(), default=carried))
         return torrents.Uploads(
-            target_ms=flow.ledbat_target_ns // _MILLISECOND,
-            rate=flow.rate,
+            target_ms=group[0].flow.ledbat_target_ns // _MILLISECOND,
+            rates=rates,
             size=size_for(rate, self._seconds),
             uploads=tuple(
                 torrents.Upload(

@@ -9,6 +9,7 @@ from typing import Any, Final
 from docsis_experiments.experiment.askers import PlannedAsker
 from docsis_experiments.experiment.plan import Plan, Planned, PlannedCall
 from docsis_experiments.experiment.requests import PlannedRequests
+from docsis_experiments.experiment.shared_rates import client_of, shared_rates
 from docsis_experiments.experiment.tcp import Tcp
 from docsis_experiments.experiment.videos import PlannedVideo
 from docsis_experiments.experiment.web_users import PlannedPages
@@ -93,8 +94,14 @@ def start(play: Play, plan: Plan, tcp: Tcp) -> Started:
         plan: Flows and their times, none left to the seed.
         tcp: How it works.
     """
+    limits = {
+        client: play.world.rate_limit(rate) for client, rate in shared_rates(plan.flows).items()
+    }
     return Started(
-        {planned: _flow(play, planned, plan.one_in, tcp) for planned in plan.flows},
+        {
+            planned: _flow(play, planned, plan.one_in, tcp, limits.get(client_of(planned)))
+            for planned in plan.flows
+        },
         {call: _call(play, call, plan) for call in plan.calls},
         {user: _user(play, user, tcp) for user in plan.users},
         {video: _video(play, video, tcp) for video in plan.videos},
@@ -222,7 +229,7 @@ def tcp_options(tcp: Tcp) -> dict[str, Any]:
     }
 
 
-def _flow(play: Play, planned: Planned, one_in: int, tcp: Tcp) -> int:
+def _flow(play: Play, planned: Planned, one_in: int, tcp: Tcp, limit: int | None) -> int:
     world, flow = play.world, planned.flow
     interval_ns = round(flow.interval * 1e9)
     shared: dict[str, Any] = {
@@ -250,6 +257,7 @@ def _flow(play: Play, planned: Planned, one_in: int, tcp: Tcp) -> int:
                 flow.port,
                 kept=flow.kept,
                 rate=flow.rate or None,
+                shared_limit=limit,
                 reply_delay_ns=round(planned.reply_delay[0] * 1e9),
                 **shared,
                 **options | ledbat,

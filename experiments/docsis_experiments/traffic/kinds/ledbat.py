@@ -40,8 +40,8 @@ class Ledbat(Group):
     count: int = Field(default=100, ge=1, le=MOST_FLOWS, description="Uploads; 100 unless given.")
     rate: DataRate | None = Field(
         default=None,
-        description="Payload of all of them together at the most, in equal parts; no such limit "
-        "unless given.",
+        description="Payload of all of them together at the most: each host has as much of it as "
+        "it has uploads, and those that can send take turns; no such limit unless given.",
     )
     target: Duration = Field(
         default=25_000_000,
@@ -72,7 +72,7 @@ class Ledbat(Group):
         del number
         between = self.round_trip
         sender = LedbatTransfers(
-            rate=(self.rate or 0) // self.count,
+            shared_rate=self.rate or 0,
             target_ns=self.target,
             round_trip_ns=None if between is None else (between.at_least, between.at_most),
         )

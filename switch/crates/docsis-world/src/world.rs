@@ -15,8 +15,8 @@ use v1model::trace::{JsonTrace, TextTrace, TraceFilter, TraceSink};
 use world::mac_wire::Profile;
 use world::{
     Content, DeviceOptions, Flow, HostOptions, LinkState, MessagesOptions, Named, PagesOptions,
-    ProbesOptions, QueueId, RequestResponseOptions, RequestsOptions, Timed, TransferOptions,
-    UdpStreamOptions, VideoOptions,
+    ProbesOptions, QueueId, RateLimitId, RequestResponseOptions, RequestsOptions, Timed,
+    TransferOptions, UdpStreamOptions, VideoOptions,
 };
 
 use crate::arguments::{Whole, address, lateness, link, mac, or, time};
@@ -433,10 +433,16 @@ impl World {
 
     // --- traffic -----------------------------------------------------------------
 
+    fn rate_limit(&self, py: Python<'_>, rate: Whole<'_>) -> PyResult<u32> {
+        let rate = rate.u64("rate")?;
+        let RateLimitId(number) = self.guard.with(py, |world| world.add_rate_limit(rate))?;
+        Ok(number)
+    }
+
     #[pyo3(signature = (
         source, destination, port, *,
         start_ns=None, stop_ns=None, size=None, pause_ns=None, kept=false, rate=None,
-        reply_delay_ns=None, source_port=None, tos=None, one_in=None, **tcp_settings
+        shared_limit=None, reply_delay_ns=None, source_port=None, tos=None, one_in=None, **tcp_settings
     ))]
     #[allow(clippy::too_many_arguments)]
     fn tcp_transfer(
@@ -451,6 +457,7 @@ impl World {
         pause_ns: Option<Whole<'_>>,
         kept: bool,
         rate: Option<Whole<'_>>,
+        shared_limit: Option<Whole<'_>>,
         reply_delay_ns: Option<Whole<'_>>,
         source_port: Option<Whole<'_>>,
         tos: Option<Whole<'_>>,
@@ -470,6 +477,9 @@ impl World {
             pause: time(pause_ns.as_ref(), "pause_ns")?,
             kept,
             rate: time(rate.as_ref(), "rate")?,
+            shared_limit: shared_limit
+                .map(|number| number.u32("shared_limit").map(RateLimitId))
+                .transpose()?,
             reply_delay: or(reply_delay_ns.as_ref(), 0, |v| v.u64("reply_delay_ns"))?,
             tcp: tcp(tcp_settings)?,
         };

@@ -24,6 +24,7 @@ mod meter;
 mod net;
 mod pareto;
 mod random;
+mod rate_limit;
 mod records;
 mod samples;
 mod schedule;
@@ -44,6 +45,7 @@ pub use mac_wire;
 pub use net::{MOST_BYTES_ON_LINKS, MOST_VALUES, Totals};
 pub use pareto::Pareto;
 pub use plant::{CaptureOutput, Captured, MapTraffic};
+pub use rate_limit::RateLimitId;
 pub use samples::SenderReading;
 pub use wire::Mac;
 pub use world::{

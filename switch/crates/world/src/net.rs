@@ -10,6 +10,7 @@ use crate::digest::{Digest, Happened, of_content, of_frame};
 use crate::error::{WorldError, limit};
 use crate::frame::Frame;
 use crate::link::{Link, LinkState};
+use crate::rate_limit::RateLimit;
 use crate::schedule::Schedule;
 
 /// Bytes of frames that all links of a world may hold.
@@ -65,6 +66,8 @@ pub struct Net {
     spare: Pool<Vec<u8>>,
     /// What left through ports without a link, where somebody asked for it.
     pub collected: Collected,
+    /// What applications keep to.
+    pub rate_limits: Vec<RateLimit>,
     /// Upstream channels, by index: the source of each, and stations that are to be woken.
     channels: Vec<(u32, Vec<Sid>)>,
     /// Why the world cannot go on.

@@ -569,6 +569,22 @@ class World:
     # DSCP in the upper six bits. Of its packets one in `one_in` is recorded, a power of two, 0
     # for none: those whose IPv4 identification is a multiple of it.
 
+    def rate_limit(self, rate: int) -> int:
+        """A limit that TCP transfers keep to together.
+
+        Those whose TCP can send take turns, a segment each, in the order in which they ask for
+        one. What one of them cannot use goes to the others; what none uses is not caught up on.
+
+        Args:
+            rate: Payload that all of them together hand to TCP at the most, bit/s.
+
+        Returns:
+            Its number, for `tcp_transfer`.
+
+        Raises:
+            ValueError: The rate is not 1 to 100,000,000,000 bit/s, or there are 65,536 limits.
+        """
+
     def tcp_transfer(
         self,
         source: str,
@@ -581,6 +597,7 @@ class World:
         pause_ns: int | None = None,
         kept: bool = False,
         rate: int | None = None,
+        shared_limit: int | None = None,
         reply_delay_ns: int = 0,
         source_port: int = 0,
         tos: int = 0,
@@ -610,6 +627,8 @@ class World:
                 has closed that.
             rate: Payload that the application hands to TCP at the most, bit/s, in whole segments;
                 what TCP could not send is not caught up on. No such limit unless given.
+            shared_limit: Number of the limit that it keeps to together with other transfers,
+                instead of a rate of its own (`rate_limit`).
             reply_delay_ns: What the destination sends is so much longer on its way than its link
                 says: this flow has a round trip of its own. A minute at most.
             source_port: Port of the first connection; the next one's is 200 higher, as the Mininet

@@ -23,7 +23,7 @@ pub use pages::{Content, MOST_VARIATION, Named, Pages, PagesConfig, Server, Time
 pub use probes::{Probes, ProbesConfig};
 pub use request_response::{RequestResponse, RequestResponseConfig};
 pub use tcp::{
-    CONNECTIONS, Messages, PORTS_BETWEEN, Pace, Plan, Requests, Tcp, TransferInfo, Transfers,
+    CONNECTIONS, Messages, PORTS_BETWEEN, Plan, Requests, Tcp, TransferInfo, Transfers, Turns,
 };
 pub use udp_stream::{Timetable, UdpStream, UdpStreamConfig};
 pub use video::{PlayerConfig, Video, VideoColumns, VideoConfig};

@@ -3,13 +3,14 @@
 
 use tcp::Config;
 
-use super::World;
 use super::traffic::{Flow, Times, checked_interval};
+use super::{MOST_APPLICATIONS, World};
 use crate::application::{
-    CONNECTIONS, Delay, Kind as Traffic, Messages, PORTS_BETWEEN, Pace, Plan, Requests, Tcp,
-    Transfers,
+    CONNECTIONS, Delay, Kind as Traffic, Messages, PORTS_BETWEEN, Plan, Requests, Tcp, Transfers,
+    Turns,
 };
 use crate::error::{WorldError, invalid};
+use crate::rate_limit::{RateLimit, RateLimitId};
 use crate::wire::PROTOCOL_TCP;
 
 /// Bytes of a segment's timestamps, which the Maximum Segment Size counts.
@@ -20,6 +21,8 @@ const MOST_INITIAL_WINDOW: u32 = 1000;
 const MOST_LEDBAT_TARGET: u64 = 100_000_000;
 /// bit/s of an application.
 const MOST_RATE: u64 = 100_000_000_000;
+/// Beyond these, each application may still have a limit of its own.
+const MOST_RATE_LIMITS: usize = MOST_APPLICATIONS;
 /// Nanoseconds.
 const LEAST_TIMEOUTS: std::ops::RangeInclusive<u64> = 1_000_000..=60_000_000_000;
 /// Bytes. The largest is the largest that can be scaled (RFC 7323 2.3).
@@ -106,6 +109,8 @@ pub struct TransferOptions {
     pub kept: bool,
     /// bit/s of payload that the application sends at the most; no such limit unless given.
     pub rate: Option<u64>,
+    /// The limit that it keeps to together with other transfers, instead of a rate of its own.
+    pub shared_limit: Option<RateLimitId>,
     /// What the destination sends is so much longer on its way than its link says, nanoseconds: a
     /// round trip of this flow's own.
     pub reply_delay: u64,
@@ -148,6 +153,15 @@ pub(super) fn checked_bytes(what: &str, bytes: u64) -> Result<u64, WorldError> {
         )));
     }
     Ok(bytes)
+}
+
+fn checked_rate_limit(rate: u64) -> Result<RateLimit, WorldError> {
+    if !(1..=MOST_RATE).contains(&rate) {
+        return Err(invalid(format!(
+            "a rate of transfers is 1 to {MOST_RATE} bit/s, not {rate}"
+        )));
+    }
+    Ok(RateLimit::new(rate))
 }
 
 pub(super) fn config(options: &TcpOptions) -> Result<Config, WorldError> {
@@ -228,17 +242,18 @@ impl World {
                 "there is no pause and no next one behind an endless transfer; give a size",
             ));
         }
-        let pace = match options.rate {
-            None => None,
-            Some(rate) if (1..=MOST_RATE).contains(&rate) => {
-                Some(Pace::of(rate, options.tcp.segment))
+        let own_limit = options.rate.map(checked_rate_limit).transpose()?;
+        let limits = self.net.rate_limits.len();
+        if let Some(RateLimitId(number)) = options.shared_limit {
+            if own_limit.is_some() {
+                return Err(invalid(
+                    "a transfer keeps to a rate of its own or to a shared limit; leave one out",
+                ));
             }
-            Some(rate) => {
-                return Err(invalid(format!(
-                    "a transfer's rate is 1 to {MOST_RATE} bit/s, not {rate}"
-                )));
+            if number as usize >= limits {
+                return Err(invalid(format!("there is no rate limit {number}")));
             }
-        };
+        }
         let last = u32::from(flow.source_port) + u32::from((CONNECTIONS - 1) * PORTS_BETWEEN);
         if options.pause.is_some() && !options.kept && last > u32::from(u16::MAX) {
             return Err(invalid(format!(
@@ -252,7 +267,10 @@ impl World {
                 options.reply_delay
             )));
         }
-        self.add_tcp(
+        let segment = options.tcp.segment;
+        let shared = |limit| Turns::shared(limit, segment);
+        let alone = |rate| Turns::alone(RateLimitId(limits as u32), rate, segment);
+        let added = self.add_tcp(
             flow,
             options.times,
             &options.tcp,
@@ -262,13 +280,33 @@ impl World {
                     size: options.size,
                     pause: options.pause,
                     kept: options.kept,
-                    pace,
+                    turns: options.shared_limit.map(shared).or(options.rate.map(alone)),
                     next: Some(next),
                     stop,
                     left: None,
                 })
             },
-        )
+        )?;
+        self.net.rate_limits.extend(own_limit);
+        Ok(added)
+    }
+
+    /// Adds a limit that transfers keep to together, bit/s of their payload. Those that can send
+    /// take turns of a segment each; what one cannot use goes to the others.
+    ///
+    /// # Errors
+    /// The rate is not possible, or there are too many limits.
+    pub fn add_rate_limit(&mut self, rate: u64) -> Result<RateLimitId, WorldError> {
+        self.check()?;
+        let limit = checked_rate_limit(rate)?;
+        let limits = &mut self.net.rate_limits;
+        if limits.len() >= MOST_RATE_LIMITS {
+            return Err(invalid(format!(
+                "a world has at most {MOST_RATE_LIMITS} rate limits"
+            )));
+        }
+        limits.push(limit);
+        Ok(RateLimitId(limits.len() as u32 - 1))
     }
 
     /// Adds messages on one TCP connection.

@@ -19,6 +19,7 @@ mod hosts;
 mod pages;
 mod refusals;
 mod request_response;
+mod shared_rates;
 mod stages;
 mod transfers;
 mod videos;

@@ -3,7 +3,7 @@
 
 use crate::common::{SECOND, Shape, flow, host, world};
 use world::{
-    DeviceOptions, Flow, HostOptions, LinkConfig, ProbesOptions, TcpOptions, Times,
+    DeviceOptions, Flow, HostOptions, LinkConfig, ProbesOptions, RateLimitId, TcpOptions, Times,
     TransferOptions, UdpStreamOptions, WorldError,
 };
 
@@ -208,7 +208,24 @@ fn time_and_traffic() {
             rate: Some(0),
             ..transfer
         },
-        "a transfer's rate is 1 to 100000000000 bit/s, not 0",
+        "a rate of transfers is 1 to 100000000000 bit/s, not 0",
+    );
+    says(
+        fine,
+        TransferOptions {
+            shared_limit: Some(RateLimitId(0)),
+            ..transfer
+        },
+        "there is no rate limit 0",
+    );
+    says(
+        fine,
+        TransferOptions {
+            rate: Some(1),
+            shared_limit: Some(RateLimitId(0)),
+            ..transfer
+        },
+        "leave one out",
     );
     let ledbat = |ledbat_target| TransferOptions {
         tcp: TcpOptions {

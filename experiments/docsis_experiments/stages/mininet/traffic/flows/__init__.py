@@ -69,6 +69,8 @@ class Flow:
             port that was used a moment ago is not free. 0 is any port.
         kept: All transfers are on one connection.
         rate: bit/s of payload that a transfer's application sends at the most; 0 for no limit.
+        shared_rate: bit/s of payload that all transfers of its group send together at the most; 0
+            for no limit. See `experiment.shared_rates`.
         ledbat_target_ns: Queueing delay that LEDBAT keeps to; 0 of any other congestion control.
     """
 
@@ -88,6 +90,7 @@ class Flow:
     source_port: int = 0
     kept: bool = False
     rate: int = 0
+    shared_rate: int = 0
     ledbat_target_ns: int = 0
 
     @property

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -50,13 +50,14 @@ class Uploads:
 
     Attributes:
         target_ms: Queueing delay that uTP keeps to.
-        rate: bit/s that each uploads at the most; 0 for no such limit.
+        rates: bit/s that the client at an address uploads at the most, all of its uploads together;
+            it has no such limit where the address is missing.
         size: Bytes of each torrent.
         uploads: All of the group.
     """
 
     target_ms: int
-    rate: int
+    rates: Mapping[str, int]
     size: int
     uploads: tuple[Upload, ...]
 
@@ -99,7 +100,7 @@ def read(path: Path) -> Uploads:
         Upload(source=_endpoint(one.pop("source")), peer=_endpoint(one.pop("peer")), **one)
         for one in data["uploads"]
     )
-    return Uploads(data["target_ms"], data["rate"], data["size"], tuple(uploads))
+    return Uploads(data["target_ms"], data["rates"], data["size"], tuple(uploads))
 
 
 def _endpoint(data: Sequence[Any]) -> Endpoint:

@@ -43,7 +43,7 @@ def send(group: Uploads, address: str, origin_ns: int, retransmitted: Path) -> N
         sorted({one.source for one in uploads}),
         {one.peer[0] for one in uploads},
         [one.name for one in uploads],
-        rate=group.rate,
+        rate=group.rates.get(address, 0),
         size=group.size,
         target_ms=group.target_ms,
         complete=True,

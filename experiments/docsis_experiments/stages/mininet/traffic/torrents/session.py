@@ -132,7 +132,7 @@ class Opened:
         listen: Addresses and ports that it binds.
         others: Addresses that may speak with it.
         names: Names of the torrents.
-        rate: bit/s that each uploads at the most; 0 for no limit.
+        rate: bit/s that all of them upload together at the most; 0 for no limit.
         size: Bytes of each torrent.
         target_ms: Queueing delay that uTP keeps to.
         complete: It has all of their data, instead of nothing.
@@ -169,8 +169,9 @@ class Opened:
         }
         self.session: Alerts = (session := lt.session(params))
         session.set_ip_filter(_only(others))
+        session.set_peer_class_filter(_limited())
         self.handles: Mapping[str, Handle] = {
-            name: session.add_torrent(_added(name, size, rate // 8, complete)) for name in names
+            name: session.add_torrent(_added(name, size, complete)) for name in names
         }
         self._wait_until_bound(len(listen))
 
@@ -196,7 +197,18 @@ def _only(others: Iterable[str]) -> Any:
     return found
 
 
-def _added(name: str, size: int, limit: int, complete: bool) -> Any:
+def _limited() -> Any:
+    """A filter after which a session's limits are for all of its peers.
+
+    libtorrent's own leaves those on private networks out, and all of Mininet's are on one.
+    """
+    lt = _libtorrent()
+    found = lt.ip_filter()
+    found.add_rule("0.0.0.0", "255.255.255.255", 1 << lt.session.global_peer_class_id)
+    return found
+
+
+def _added(name: str, size: int, complete: bool) -> Any:
     lt = _libtorrent()
     flags = lt.torrent_flags
     params = lt.add_torrent_params()
@@ -207,6 +219,4 @@ def _added(name: str, size: int, limit: int, complete: bool) -> Any:
     params.flags = flags.disable_dht | flags.disable_lsd | flags.disable_pex | flags.apply_ip_filter
     if complete:
         params.flags |= flags.seed_mode | flags.no_verify_files
-    if limit:
-        params.upload_limit = limit
     return params

@@ -27,20 +27,21 @@ _LONG: Final = 3600
 """Seconds, in place of time limits of a slow peer: a block of 16 KiB may take long."""
 
 
-def tick_ms(rate: int) -> int:
-    """Milliseconds between two times that a session hands out what limited uploads may send.
+def tick_ms(rate: int, uploads: int) -> int:
+    """Milliseconds between two times that a session hands out what its uploads may send.
 
-    An upload waits for up to 20 such times and then sends what it got. With libtorrent's own 500
-    ms each would send seconds of its rate at once, and all of a session together. In the times of
-    this function it gets about a full packet: the upload is paced as an application that sends a
-    segment at a time.
+    It divides what it has among those that want to send. An upload waits for up to 20 such times,
+    and then sends what it got. With libtorrent's own 500 ms each would send seconds of its part at
+    once, and all of a session together. In the times of this function it gets about a full packet
+    where all of them want to send: as an application that sends a segment at a time.
 
     Args:
-        rate: bit/s of an upload; 0 for no limit.
+        rate: bit/s of all uploads; 0 for no limit.
+        uploads: How many share it.
     """
     if not rate:
         return _LONGEST_TICK
-    return max(1, min(_LONGEST_TICK, SEGMENT * 8000 // (_TICKS * rate)))
+    return max(1, min(_LONGEST_TICK, SEGMENT * 8000 * uploads // (_TICKS * rate)))
 
 
 def session_settings(
@@ -52,7 +53,7 @@ def session_settings(
         target_ms: Queueing delay that uTP keeps to, milliseconds.
         listen: Addresses and ports that it binds, and no others.
         uploads: How many it has, and so connections.
-        rate: bit/s of each at the most; 0 for no limit.
+        rate: bit/s of all of them together at the most; 0 for no limit.
     """
     return {
         "listen_interfaces": ",".join(f"{address}:{port}" for address, port in listen),
@@ -63,7 +64,9 @@ def session_settings(
         **_UTP_ALONE,
         **_NOBODY_ELSE,
         **_UNHINDERED,
-        "tick_interval": tick_ms(rate),
+        "tick_interval": tick_ms(rate, uploads),
+        # Bytes a second; 0 is no limit, too.
+        "upload_rate_limit": rate // 8,
         "connections_limit": 2 * uploads,
         "active_limit": 2 * uploads,
         "alert_queue_size": 100 * (uploads + 10),

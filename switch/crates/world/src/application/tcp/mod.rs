@@ -18,7 +18,7 @@ use crate::wire::Addresses;
 
 pub use pair::Pair;
 
-pub use plan::{Messages, Pace, Plan, Requests, Transfers};
+pub use plan::{Messages, Plan, Requests, Transfers, Turns};
 
 /// Until an application tries again after a connection could not be had, nanoseconds.
 const RETRY: u64 = 1_000_000_000;
@@ -269,6 +269,8 @@ impl Tcp {
             self.retire();
             self.plan.failed(net.now + RETRY, self.asked.len() as u64);
             self.plan_wake(common, net.now);
+        } else if self.ask_for_turn(net) {
+            self.plan_wake(common, net.now);
         }
     }
 
@@ -316,7 +318,7 @@ impl Tcp {
         };
         match &mut self.plan {
             Plan::Transfers(transfers) => {
-                let bytes = transfers.give(pair.client.unsent());
+                let bytes = transfers.give();
                 pair.client.send(bytes);
                 self.given += bytes;
                 if transfers.is_given() && !transfers.kept {
@@ -340,7 +342,21 @@ impl Tcp {
             }
         }
         pair.flush(Role::Client, common, net, hosts);
+        self.ask_for_turn(net);
         self.plan_wake(common, net.now);
+    }
+
+    /// A transfer that keeps to a rate asks for its next turn, if TCP can send more than it has.
+    /// Whether it has asked.
+    fn ask_for_turn(&mut self, net: &mut Net) -> bool {
+        let (Plan::Transfers(transfers), Some(pair)) = (&mut self.plan, &self.current) else {
+            return false;
+        };
+        let Some((limit, bytes)) = transfers.wanted(pair.client.unsent()) else {
+            return false;
+        };
+        transfers.next = Some(net.rate_limits[limit.0 as usize].turn(net.now, bytes));
+        true
     }
 
     /// Opens the next connection, if a port is free for it.

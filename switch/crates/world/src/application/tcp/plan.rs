@@ -3,30 +3,36 @@
 
 use crate::host::Role;
 use crate::random::Random;
+use crate::rate_limit::RateLimitId;
 
 /// Bytes of a transfer without an end.
 const ENDLESS: u64 = 1 << 60;
 
-/// How fast an application hands its data to TCP.
+/// How an application hands its data to TCP: a little at each of its turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
-    /// Bytes that it hands over at a time.
+pub struct Turns {
+    /// Who gives them: one of the world's rate limits.
+    pub limit: RateLimitId,
+    /// Bytes that it hands over at a turn.
     pub chunk: u64,
-    /// From one time to the next, nanoseconds.
-    pub interval: u64,
 }
 
-impl Pace {
-    /// A rate in bit/s, in whole segments: one, or as many as a millisecond has.
+impl Turns {
+    /// Those of a limit that it has for itself, bit/s. It hands over whole segments: one, or as
+    /// many as a millisecond has.
     #[must_use]
-    pub fn of(rate: u64, segment: u16) -> Self {
-        let segment = u64::from(segment).max(1);
+    pub fn alone(limit: RateLimitId, rate: u64, segment: u16) -> Self {
+        let segment = u64::from(segment);
         let chunk = segment * (rate / 8000 / segment).max(1);
-        // Rounded up, because it is the most that may be.
-        let interval = (u128::from(chunk) * 8_000_000_000).div_ceil(u128::from(rate.max(1)));
+        Self { limit, chunk }
+    }
+
+    /// Those of a limit that others have, too: a segment each, and then it is the next one's turn.
+    #[must_use]
+    pub fn shared(limit: RateLimitId, segment: u16) -> Self {
         Self {
-            chunk,
-            interval: u64::try_from(interval).unwrap_or(u64::MAX),
+            limit,
+            chunk: u64::from(segment),
         }
     }
 }
@@ -40,9 +46,9 @@ pub struct Transfers {
     pub pause: Option<u64>,
     /// The next one is on the same connection.
     pub kept: bool,
-    /// How fast the data come; at once unless given.
-    pub pace: Option<Pace>,
-    /// When the next one starts, or the next data of the present one come.
+    /// How the data come; at once unless given.
+    pub turns: Option<Turns>,
+    /// When the next one starts, or the present one has its turn.
     pub next: Option<u64>,
     /// When everything ends.
     pub stop: u64,
@@ -51,26 +57,27 @@ pub struct Transfers {
 }
 
 impl Transfers {
-    /// Bytes that TCP gets now, of which so many wait already: of a new transfer, or the next of
-    /// the present one.
-    pub fn give(&mut self, waiting: u64) -> u64 {
+    /// Bytes that TCP gets now: of a new transfer, or of the present one, which has its turn.
+    pub fn give(&mut self) -> u64 {
+        self.next = None;
         let left = self.left.unwrap_or(self.size.unwrap_or(ENDLESS));
-        let due = self.next.take();
-        let Some(pace) = self.pace else {
-            self.left = Some(0);
-            return left;
-        };
-        // What TCP cannot send in its time is not caught up on: the rate is the most.
-        let bytes = if waiting < pace.chunk {
-            pace.chunk.min(left)
-        } else {
-            0
+        let bytes = match self.turns {
+            None => left,
+            // A new one has had no turn yet.
+            Some(_) if self.left.is_none() => 0,
+            Some(turns) => turns.chunk.min(left),
         };
         self.left = Some(left - bytes);
-        if left > bytes {
-            self.next = due.map(|due| due.saturating_add(pace.interval));
-        }
         bytes
+    }
+
+    /// The limit to ask for a turn, and for how many bytes; none where everything is given, a turn
+    /// has been asked for, or TCP, in which so many bytes wait, cannot send what it has.
+    #[must_use]
+    pub fn wanted(&self, waiting: u64) -> Option<(RateLimitId, u64)> {
+        let turns = self.turns.filter(|turns| waiting < turns.chunk)?;
+        let left = self.left.filter(|&left| left > 0 && self.next.is_none())?;
+        Some((turns.limit, turns.chunk.min(left)))
     }
 
     /// Whether TCP has all of the present one.
@@ -274,59 +281,74 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rate_limit::RateLimit;
 
     const SECOND: u64 = 1_000_000_000;
 
-    fn transfers(size: Option<u64>, rate: u64) -> Transfers {
-        Transfers {
+    /// A limit, and transfers that have it for themselves.
+    fn transfers(size: Option<u64>, rate: u64) -> (RateLimit, Transfers) {
+        let transfers = Transfers {
             size,
             pause: Some(5),
             kept: true,
-            pace: Some(Pace::of(rate, 1448)),
+            turns: Some(Turns::alone(RateLimitId(0), rate, 1448)),
             next: Some(0),
             stop: u64::MAX,
             left: None,
+        };
+        (RateLimit::new(rate), transfers)
+    }
+
+    /// Gives what is due, and asks for the next turn. Bytes given, of which TCP sends all.
+    fn step(limit: &mut RateLimit, transfers: &mut Transfers, now: u64) -> u64 {
+        let bytes = transfers.give();
+        if let Some((_, chunk)) = transfers.wanted(0) {
+            transfers.next = Some(limit.turn(now, chunk));
         }
+        bytes
     }
 
     #[test]
     fn a_rate_is_what_an_application_gives_at_the_most() {
         for rate in [1, 64_000, 1_000_000, 77_777_777, 10_000_000_000] {
-            let mut endless = transfers(None, rate);
+            let (mut limit, mut endless) = transfers(None, rate);
             let (mut given, mut times) = (0, 0_u64);
             while let Some(at) = endless.next.filter(|at| *at < SECOND) {
-                assert!(at <= SECOND);
-                given += endless.give(0);
+                given += step(&mut limit, &mut endless, at);
                 times += 1;
             }
-            let chunk = Pace::of(rate, 1448).chunk;
-            assert_eq!((given, chunk % 1448), (times * chunk, 0));
-            // The first chunk comes at the beginning of its interval.
+            let chunk = endless.turns.unwrap().chunk;
+            // It begins once, and has a turn after that at once.
+            assert_eq!((given, chunk % 1448), ((times - 1) * chunk, 0));
             assert!(8 * (given - chunk) <= rate, "{rate}: {given}");
             assert!(8 * given >= rate / 1000 * 999, "{rate}: {given}");
         }
     }
 
     #[test]
-    fn what_tcp_cannot_send_is_not_caught_up_on() {
-        let mut endless = transfers(None, 1_000_000);
-        let chunk = Pace::of(1_000_000, 1448).chunk;
-        assert_eq!(endless.give(0), chunk);
-        for _ in 0..100 {
-            assert_eq!(endless.give(chunk), 0);
-        }
-        assert_eq!(endless.give(0), chunk);
-        assert_eq!(endless.give(0), chunk);
+    fn while_tcp_cannot_send_no_turn_is_asked_for() {
+        let (_, mut endless) = transfers(None, 1_000_000);
+        let chunk = endless.turns.unwrap().chunk;
+        assert_eq!((endless.wanted(0), endless.give()), (None, 0));
+        assert_eq!(endless.wanted(chunk), None);
+        assert_eq!(endless.wanted(chunk - 1), Some((RateLimitId(0), chunk)));
+        endless.next = Some(7);
+        assert_eq!(endless.wanted(0), None);
+        assert_eq!(endless.give(), chunk);
     }
 
     #[test]
     fn a_file_is_given_whole_and_the_next_one_comes_after_the_pause() {
-        let mut files = transfers(Some(5000), 1_000_000);
-        let parts: Vec<u64> = (0..4).map(|_| files.give(0)).collect();
-        assert_eq!(parts, [1448, 1448, 1448, 656]);
+        let (mut limit, mut files) = transfers(Some(5000), 1_000_000);
+        let parts: Vec<u64> = (0..5).map(|_| step(&mut limit, &mut files, 0)).collect();
+        assert_eq!(parts, [0, 1448, 1448, 1448, 656]);
         assert!(files.is_given() && files.next.is_none());
         files.finished(100);
         assert!(!files.is_given());
-        assert_eq!((files.next, files.give(0)), (Some(105), 1448));
+        assert_eq!(
+            (files.next, step(&mut limit, &mut files, 105)),
+            (Some(105), 0)
+        );
+        assert_eq!(step(&mut limit, &mut files, 105), 1448);
     }
 }
