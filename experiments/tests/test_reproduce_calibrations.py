@@ -21,7 +21,7 @@ from docsis_experiments.reproduction.calibrations.web_round_trip import (
 )
 from docsis_experiments.reproduction.making import Done
 from docsis_experiments.reproduction.row import TRIAL_SEEDS, Asked, Level, Run
-from docsis_experiments.reproduction.rows.p000 import f1, f6
+from docsis_experiments.reproduction.rows.p000 import f1, f6, s43
 from docsis_experiments.reproduction.rows.p002.e3 import ROWS as EXP3
 from docsis_experiments.reproduction.rows.p002.nf import ROWS
 from docsis_experiments.reproduction.sensitivities import (
@@ -29,6 +29,7 @@ from docsis_experiments.reproduction.sensitivities import (
     collisions,
     foreseen_waits,
     game_latency,
+    inelastic_torrents,
     one_video,
     slow_game,
     two_tiers,
@@ -147,6 +148,33 @@ def test_drops_stand_beside_what_was_carried_in_the_span(monkeypatch: pytest.Mon
     assert told[0] == (
         "docsis-pie, seed 901: 901 early drops, 7 buffer-full drops, 50% of CoDel-DT's throughput "
         "from 2 to 7 s"
+    )
+
+
+def test_what_is_beside_the_uploads_is_changed_in_the_row_s_own_runs() -> None:
+    torrents, stream, nothing = map(inelastic_torrents.works, inelastic_torrents.Beside)
+    [row] = s43.ROWS
+    asked = Asked(Level.FULL, 1, TRIAL_SEEDS)
+    played = {work.unit for work in row.works(asked) if isinstance(work, Run)}
+    assert len({run.unit for run in (*torrents, *stream, *nothing)}) == 3 * 2 * len(TRIAL_SEEDS)
+    assert {run.unit for run in torrents} <= played
+    assert not played & {run.unit for run in (*stream, *nothing)}
+
+
+def test_losses_are_told_with_their_ratio_seed_by_seed() -> None:
+    def outcome(lost: int) -> Any:
+        counters = {"sf_received": 1000, "sf_drop_aqm": lost, "sf_drop_buffer_full": 0}
+        return SimpleNamespace(counters=counters)
+
+    found = {
+        (f"{manager} load 9", seed): outcome(20 if manager is Manager.CT else seed - 891)
+        for manager in (Manager.CT, Manager.CD)
+        for seed in TRIAL_SEEDS
+    }
+    told = inelastic_torrents.losses(inelastic_torrents.Beside.STREAM, found)
+    assert told.words == (
+        "beside a constant stream: CoDel-DT loses 2.00% and CoDel 1.20%, the ratio is 1.69 and in "
+        "the seeds 1.43 to 2.00"
     )
 
 

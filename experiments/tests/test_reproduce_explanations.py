@@ -529,6 +529,19 @@ def test_there_is_no_gain_of_goodput_to_compare() -> None:
     assert "one of three seeds has no ratio, and the others have -1.4 and -18." in says("001-F5b")
 
 
+def test_how_much_more_codel_dt_loses_and_waits() -> None:
+    def more(name: str, key: str = "value") -> str:
+        return f"{100 * (measured('000-S43', name, key) - 1):.0f}"
+
+    lost = [more("loss load 9", key) for key in ("value", "low", "high")]
+    assert "it loses {}% more ({} to {})".format(*lost) in says("000-S43")
+    assert f"under load 3 it loses {more('loss load 3')}% more packets" in says("000-S43")
+    waits = sorted({more("p50 load 9"), more("p90 load 9")})
+    assert "waits are {} to {}% longer".format(*waits) in says("000-S43")
+    for reading in range(1, 6):
+        assert part("000-S43", "loss load 9", reading)["verdict"] == "contradicted"
+
+
 def test_only_an_explanation_of_that_outcome_is_shown() -> None:
     explanations = load_explanations()
     rows = [

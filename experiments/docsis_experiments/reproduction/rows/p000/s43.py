@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import Final
 
 from docsis_experiments.reproduction.row import Asked, Measured, Results, Row, Run, Seeds
@@ -33,35 +34,38 @@ from docsis_experiments.reproduction.settings.p000_units import quantity
 READINGS: Final = ("cubic", "connection-a-file", "endless-files", "ledbat-100ms")
 
 RATE: Final = 20_000_000
-_SERVICE: Final = replace(TENTH, sustained=RATE, peak=RATE, burst=1522)
+SERVICE: Final = replace(TENTH, sustained=RATE, peak=RATE, burst=1522)
 _LOADS: Final = (2, 3, 9)
 _MANAGERS: Final = (Manager.CT, Manager.CD)
 _STATISTICS: Final = ("p50", "p90")
 
 
-def _cases(reading: Reading) -> Iterable[alone.Case]:
-    for number in _LOADS:
-        load = tenth(LOADS[number])
-        games = game_groups(load)
-        for manager in _MANAGERS:
-            yield alone.Case(
-                f"{manager} load {number}",
-                managed(manager, 0),
-                home(Mac.NONE, _SERVICE, web_ms=reading.web_ms),
-                tenth_of_pages(
-                    traffic(
-                        load, reading.files, reading.congestion, PAUSE, reading.torrent_target_ms
-                    )
-                ),
-                [quantity("latency", games, statistic) for statistic in _STATISTICS],
-                10,
-                120,
-                congestion=reading.congestion,
-            )
+def label(manager: Manager, load: int) -> str:
+    """What the row calls the run of a queue manager under a load."""
+    return f"{manager} load {load}"
+
+
+def cases(reading: Reading, number: int) -> Iterable[alone.Case]:
+    """The runs under a load of the paper's table 1, with each of the two queue managers."""
+    load = tenth(LOADS[number])
+    for manager in _MANAGERS:
+        yield alone.Case(
+            label(manager, number),
+            managed(manager, 0),
+            home(Mac.NONE, SERVICE, web_ms=reading.web_ms),
+            tenth_of_pages(
+                traffic(load, reading.files, reading.congestion, PAUSE, reading.torrent_target_ms)
+            ),
+            [quantity("latency", game_groups(load), statistic) for statistic in _STATISTICS],
+            10,
+            120,
+            congestion=reading.congestion,
+        )
 
 
 def _works(asked: Asked) -> Iterable[Run]:
-    return alone.works(asked, _cases(chosen(READINGS, asked)))
+    reading = chosen(READINGS, asked)
+    return alone.works(asked, chain.from_iterable(cases(reading, load) for load in _LOADS))
 
 
 def _parts(asked: Asked, results: Results) -> Mapping[str, Measured]:
@@ -69,15 +73,15 @@ def _parts(asked: Asked, results: Results) -> Mapping[str, Measured]:
     path_ms = chosen(READINGS, asked).game_one_way_ms
     for number in _LOADS:
         games = game_groups(LOADS[number])
-        labels = [f"{manager} load {number}" for manager in _MANAGERS]
+        labels = [label(manager, number) for manager in _MANAGERS]
         for statistic in _STATISTICS:
             of = [alone.values(asked, results, one, "latency", games, statistic) for one in labels]
             found[f"{statistic} load {number}"] = ratio(
                 *({seed: wait + path_ms for seed, wait in each.items()} for each in of)
             )
         losses = [
-            {seed: queue_loss_percent(run) for seed, run in results.runs(label).items()}
-            for label in labels
+            {seed: queue_loss_percent(run) for seed, run in results.runs(one).items()}
+            for one in labels
         ]
         found[f"loss load {number}"] = ratio(*losses)
     return {name: seeds for name, seeds in found.items() if seeds.values}
