@@ -358,7 +358,7 @@ def test_json_is_the_document(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr
     (line,) = result.stdout.splitlines()
     document = json.loads(line)
-    jsonschema.validate(document, json_schema())
+    jsonschema.Draft202012Validator(json_schema()).validate(document)
     assert decode(line.encode()) == STATUS
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import grpc
-import jsonschema
 import pytest
 from channel_states import answer, state
+from jsonschema import Draft202012Validator
 
 from docsis_control.device_controller import DeviceController
 from docsis_control.gen.docsis.mac.v1.channel_state_pb2 import ChannelState
@@ -53,6 +53,8 @@ from docsis_live.samples import limits
 
 CLASSIFIER = "FrameIngress.classifier.classifier"
 PRIMARY = "FrameIngress.classifier.primary"
+
+SHAPE = Draft202012Validator(json_schema())
 
 
 HOME = """
@@ -106,6 +108,10 @@ def direct_counters(switch: Any, table: str) -> dict[tuple[int, int], list[bytes
             modem = int.from_bytes(entry.match[0].exact.value, "big")
             found.setdefault((modem, entry.priority), []).append(key)
     return found
+
+
+def test_the_schema_is_one() -> None:
+    Draft202012Validator.check_schema(json_schema())
 
 
 async def test_shows_what_the_devices_hold(running: Any, until: Any) -> None:
@@ -190,7 +196,7 @@ async def test_shows_upstream_channels(running: Any, granted: Topology) -> None:
     assert flow.sfid == status.modems[1].service_flows[1].sfid
     (unknown,) = second.service_flows
     assert (unknown.modem, unknown.sfid, unknown.name) == ("", None, "SID 1")
-    jsonschema.validate(json.loads(encode(status)), json_schema())
+    SHAPE.validate(json.loads(encode(status)))
     assert decode(encode(status)) == status
 
 
@@ -246,7 +252,7 @@ async def test_shows_what_the_devices_counted(running: Any) -> None:
         assert device.without_service_flow.dropped_malformed.packets == 3
 
         # The document is what its schema says, and comes back the same.
-        jsonschema.validate(json.loads(encode(status)), json_schema())
+        SHAPE.validate(json.loads(encode(status)))
         assert decode(encode(status)) == status
 
 
@@ -347,7 +353,7 @@ async def test_shows_each_modems_own(running: Any, street: Topology) -> None:
     assert (group.name, group.service_flow_reference, group.index) == ("group downstream", 0, 3)
     assert group.counters is not None
     assert group.counters.received.packets == 33
-    jsonschema.validate(json.loads(encode(status)), json_schema())
+    SHAPE.validate(json.loads(encode(status)))
     assert decode(encode(status)) == status
 
 
@@ -410,7 +416,7 @@ async def test_shows_who_manages_a_queue_and_how(running: Any, preset: Preset) -
             [] if target_ms is None else [target_ms / 1e3]
         )
         assert limits(up)[-1] == target_ms
-        jsonschema.validate(json.loads(encode(status)), json_schema())
+        SHAPE.validate(json.loads(encode(status)))
 
 
 async def test_a_status_tells_which_deployment_it_is_of(running: Any) -> None:
@@ -461,7 +467,7 @@ async def test_shows_a_device_that_went_away(running: Any) -> None:
         assert up.provisioned.buffer_bytes == 625_000
         assert [device.connected for device in status.devices] == [False, True]
         assert down.counters is not None
-        jsonschema.validate(json.loads(encode(status)), json_schema())
+        SHAPE.validate(json.loads(encode(status)))
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
@@ -137,7 +138,13 @@ def parts(
     name: str, level: Level = Level.STUDY, reading: int = 1, value: Value = one
 ) -> Mapping[str, Measured]:
     asked = Asked(level, reading, SEEDS)
-    return ROWS[name].parts(asked, made(ROWS[name].works(asked), value))
+    return ROWS[name].parts(asked, made(works_of(name, asked), value))
+
+
+@functools.cache
+def works_of(name: str, asked: Asked) -> tuple[object, ...]:
+    """The works of a row, which take longer to tell than to make up what they came to."""
+    return tuple(ROWS[name].works(asked))
 
 
 def number(found: Measured) -> float:
@@ -157,7 +164,7 @@ def verdict(name: str, part: str, found: Mapping[str, Measured]) -> Verdict:
 
 
 def units(name: str, reading: int, level: Level = Level.STUDY) -> list[Unit]:
-    works = ROWS[name].works(Asked(level, reading, SEEDS))
+    works = works_of(name, Asked(level, reading, SEEDS))
     return [work.unit for work in works if isinstance(work, Run)]
 
 

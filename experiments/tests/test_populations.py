@@ -10,11 +10,11 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
-import jsonschema
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 from ruamel.yaml import YAML
 
 from docsis_control.config.errors import ConfigError
@@ -41,6 +41,7 @@ from docsis_testbed.paths import TOPOLOGIES
 FOLDER = TOPOLOGIES / "populations"
 SHIPPED = sorted(FOLDER.glob("*.yaml"))
 QUICK = FOLDER / "quick-look.yaml"
+SHAPE = Draft202012Validator(schema.json_schema())
 
 MS = 1_000_000
 
@@ -71,16 +72,20 @@ def write(tmp_path: Path) -> Write:
     return written
 
 
+def test_the_schema_is_one() -> None:
+    Draft202012Validator.check_schema(schema.json_schema())
+
+
 @pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
 def test_shipped_populations_can_be_read_fit_their_schema_and_are_written_again(
     file: Path, tmp_path: Path
 ) -> None:
     population = load(file)
-    jsonschema.validate(YAML(typ="safe", pure=True).load(file.read_text()), schema.json_schema())
+    SHAPE.validate(YAML(typ="safe", pure=True).load(file.read_text()))
     document.write(population, 1, tmp_path / "population.yaml")
     assert load(tmp_path / "population.yaml") == population
     again = YAML(typ="safe", pure=True).load((tmp_path / "population.yaml").read_text())
-    jsonschema.validate(again, schema.json_schema())
+    SHAPE.validate(again)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scenario_files
+from jsonschema import Draft202012Validator
 from pictures import without_pictures
 from rich.console import Console
 from time_samples import IN_TIME, JUMPED, LATE, SILENT, TIMERS
@@ -235,6 +236,11 @@ def test_summary_has_the_figures_of_the_measured_time(run: Path) -> None:
         "missed": 1,
         "lateness_ms": {"p50": 0.1, "p99": 0.9, "max": 1.5},
     }
+
+
+@pytest.mark.parametrize("experiment", document.SCHEMAS)
+def test_every_schema_is_one(experiment: str) -> None:
+    Draft202012Validator.check_schema(document.schema(experiment))
 
 
 def test_schema_allows_exactly_the_documented_keys(run: Path) -> None:

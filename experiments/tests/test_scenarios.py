@@ -7,12 +7,12 @@ import functools
 from itertools import product
 from pathlib import Path
 
-import jsonschema
 import pytest
 import scenario_files
 from command_line import docsis_p4
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 from ruamel.yaml import YAML
 
 from docsis_cli.options import DEFAULT_TOPOLOGY
@@ -31,6 +31,7 @@ from docsis_testbed.errors import TestbedError
 from docsis_testbed.paths import ROOT, TOPOLOGIES
 
 SHIPPED = sorted((TOPOLOGIES / "scenarios").glob("*.yaml"))
+SHAPE = Draft202012Validator(json_schema())
 
 
 USUAL = (65, 6.5 * 60)
@@ -49,10 +50,14 @@ LONGER = {
 of 30 s each; 000's loads take 120 s, and these files are played in virtual time alone."""
 
 
+def test_the_schema_is_one() -> None:
+    Draft202012Validator.check_schema(json_schema())
+
+
 @pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
 def test_shipped_scenario_is_valid_and_short_enough(file: Path) -> None:
     loaded = load(file)
-    jsonschema.validate(YAML(typ="safe", pure=True).load(file.read_text()), json_schema())
+    SHAPE.validate(YAML(typ="safe", pure=True).load(file.read_text()))
     seconds = plan_for(loaded.scenario, loaded.topology).seconds
     of_one, of_all = LONGER.get(file.stem, USUAL)
     assert 15 <= seconds <= of_one

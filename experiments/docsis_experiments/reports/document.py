@@ -6,10 +6,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from functools import cache
 from importlib import resources
 from typing import Any, Final
 
-import jsonschema
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
 
 from docsis_experiments.reports.metric_schema import metric_properties
 from docsis_testbed.errors import TestbedError
@@ -74,17 +76,25 @@ def schema(experiment: str) -> dict[str, Any]:
     return parsed
 
 
+@cache
+def validator(experiment: str) -> Draft202012Validator:
+    """Holds summaries against the schema of an experiment.
+
+    That the schema is one is a test's to check: it takes longer than the summary.
+    """
+    return Draft202012Validator(schema(experiment))
+
+
 def validate(summary: dict[str, Any]) -> None:
     """Refuse a summary that is not in the documented shape.
 
     Raises:
         TestbedError: naming the place.
     """
-    try:
-        jsonschema.validate(summary, schema(experiment_of(summary)))
-    except jsonschema.ValidationError as error:
+    error = best_match(validator(experiment_of(summary)).iter_errors(summary))
+    if error is not None:
         place = ".".join(str(part) for part in error.absolute_path) or "the top"
-        raise TestbedError(f"summary.json: {place}: {error.message}") from None
+        raise TestbedError(f"summary.json: {place}: {error.message}")
 
 
 _LARGEST: Final = 2**64 - 1

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-import jsonschema
+from jsonschema.exceptions import best_match
 
 from docsis_experiments.reports import document as documents
 from docsis_experiments.reproduction.catalogue.rule import FIRST
@@ -69,11 +69,10 @@ def validate(content: Mapping[str, Any], name: str) -> None:
     Raises:
         TestbedError: Naming the place.
     """
-    try:
-        jsonschema.validate(content, documents.schema(EXPERIMENT))
-    except jsonschema.ValidationError as error:
+    error = best_match(documents.validator(EXPERIMENT).iter_errors(content))
+    if error is not None:
         place = ".".join(str(part) for part in error.absolute_path) or "the top"
-        raise TestbedError(f"{name}: {place}: {error.message[:300]}") from None
+        raise TestbedError(f"{name}: {place}: {error.message[:300]}")
     for place, date in _dates(content):
         if not _has_zone(date):
             raise TestbedError(
