@@ -217,16 +217,17 @@ test-rust: switch $(if $(SIDE_BY_SIDE),lint-rust)
 	    $(if $(WITHOUT_LONG),,-- --include-ignored)
 
 # Two halves: at the end, when nothing else is left, each has a core. They take about as long because
-# the tests of `docsis-p4 reproduce` are in the second.
+# the tests of `docsis-p4 reproduce` are in the second, and those of two small folders in the first.
 test-python: test-experiments test-the-rest
 REPRODUCTION = test_reproduce_*.py
+WITH_EXPERIMENTS = experiments/tests mininet/tests ptf_tests/tests
 PYTEST = $(GIVES_WAY) $(VENV)/bin/pytest --durations=25 -m 'not end_to_end$(if $(WITHOUT_LONG), and not long)'
 
 test-experiments: setup setup-video
-	$(PYTEST) experiments/tests --ignore-glob='*/$(REPRODUCTION)'
+	$(PYTEST) $(WITH_EXPERIMENTS) --ignore-glob='*/$(REPRODUCTION)'
 
 test-the-rest: setup setup-video
-	$(PYTEST) $(filter-out experiments/tests,$(wildcard */tests)) $(wildcard experiments/tests/$(REPRODUCTION))
+	$(PYTEST) $(filter-out $(WITH_EXPERIMENTS),$(wildcard */tests)) $(wildcard experiments/tests/$(REPRODUCTION))
 
 # Their files alone: pytest imports every file that it looks for them in.
 END_TO_END = $(shell grep -rl --include='test_*.py' 'pytest.mark.end_to_end' $(PYTHON_CODE))

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from outcome_files import quick
+from pictures import without_figures
 from rich.console import Console
 from scenario_files import record
 from toy_rows.made import catalogue, part, rule, toys, units
@@ -51,6 +52,11 @@ def undecided() -> dict[str, Rule]:
     one = rule("000-B1", part("double", 2.5, 100), part("triple", 0, 1e6, interval="exact",
                role="shown", reproduced=None), seeds=5)  # fmt: skip
     return {**catalogue(), "000-B1": one}
+
+
+@pytest.fixture(autouse=True)
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    without_figures(monkeypatch)
 
 
 def run(

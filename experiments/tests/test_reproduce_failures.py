@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pictures import without_figures
 from rich.console import Console
 from toy_rows.made import catalogue, toys
 from toy_rows.pages import figure
@@ -37,6 +38,11 @@ pytestmark = pytest.mark.usefixtures("in_this_process", "unmeasured")
 
 MANY = {**catalogue(), "000-B1": catalogue()["000-B1"].model_copy(update={"seeds": 60})}
 """The row of computations has 120 works at `full`."""
+
+
+@pytest.fixture(autouse=True)
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    without_figures(monkeypatch)
 
 
 @pytest.fixture(scope="module")

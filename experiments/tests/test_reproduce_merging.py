@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from pictures import without_figures
 from toy_rows.made import catalogue, toys
 from toy_rows.pages import MADE, content, drawn, entry, figure
 
@@ -34,6 +35,11 @@ GOOD = (75.0, 76.0, 77.0, 75.5)
 BAD = (1.0, 1.1, 1.2, 1.15)
 
 Data = dict[str, Any]
+
+
+@pytest.fixture(autouse=True)
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    without_figures(monkeypatch)
 
 
 @pytest.fixture(scope="module")

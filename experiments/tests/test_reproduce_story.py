@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from pictures import without_figures
 
 from docsis_experiments.reproduction import earlier
 from docsis_experiments.reproduction.catalogue.loader import PAPERS
@@ -31,6 +32,11 @@ HOLDS: Final = re.compile(r"\{% call holds\((?P<rests>.*?)\) %\}(?P<says>.*?)\{%
 VALUE: Final = re.compile(r'value\("(?P<row>[^"]+)", "(?P<part>[^"]+)"\)')
 
 
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    without_figures(monkeypatch)
+
+
 @pytest.fixture(scope="module")
 def results() -> dict[str, Any]:
     return earlier.read(PUBLISHED / RESULTS_FILE)
@@ -38,19 +44,16 @@ def results() -> dict[str, Any]:
 
 def with_outcome(results: dict[str, Any], row: str, state: str) -> dict[str, Any]:
     """The results with another outcome of one row."""
-    changed = copy.deepcopy(results)
-    for one in changed["rows"]:
-        if one["id"] == row:
-            one["state"] = state
-    return changed
+    changed = [{**one, "state": state} if one["id"] == row else one for one in results["rows"]]
+    return {**results, "rows": changed}
 
 
 def with_part(results: dict[str, Any], row: str, part: str, verdict: str) -> dict[str, Any]:
     """The results with another verdict of one part, in all readings of its row."""
-    changed = copy.deepcopy(results)
+    rows = [copy.deepcopy(one) if one["id"] == row else one for one in results["rows"]]
     parts = [
         one
-        for found in changed["rows"]
+        for found in rows
         if found["id"] == row
         for reading in found["readings"]
         for one in reading["parts"]
@@ -59,7 +62,7 @@ def with_part(results: dict[str, Any], row: str, part: str, verdict: str) -> dic
     assert parts, (row, part)
     for one in parts:
         one["verdict"], one["role"] = verdict, "judged"
-    return changed
+    return {**results, "rows": rows}
 
 
 def what_holds(paper: str) -> str:
@@ -87,6 +90,7 @@ def test_the_published_story_is_that_of_the_published_results(results: dict[str,
     assert {path.name for path in PUBLISHED.glob("story-*.png")} == set(story.pictures)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_story_that_results_have_overtaken_is_refused(results: dict[str, Any]) -> None:
     with pytest.raises(TestbedError, match="001-F2b is reproduced, and the story needs it"):
         told(with_outcome(results, "001-F2b", "reproduced"))
@@ -107,12 +111,10 @@ def test_each_sentence_of_what_holds_names_what_it_rests_on(paper: str) -> None:
         assert "quantile(" not in sentence["says"]
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("paper", [*PAPERS, "story"])
-def test_what_holds_rests_on_what_is_reproduced(
-    results: dict[str, Any], paper: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_holds_rests_on_what_is_reproduced(results: dict[str, Any], paper: str) -> None:
     """A story is refused if anything that carries a sentence of "What holds" is not reproduced."""
-    monkeypatch.setattr(telling, "picture", lambda figure: b"")
     text = (TEMPLATES / f"{paper}.md.j2").read_text()
     verdict = "undecided"
     for row, part in sorted(set(grounds(text))):
@@ -126,12 +128,14 @@ def test_what_holds_rests_on_what_is_reproduced(
             told(changed)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_part_that_is_only_shown_rests_on_its_row(results: dict[str, Any]) -> None:
     changed = with_outcome(results, "000-F10", "undecided")
     with pytest.raises(TestbedError, match="000-F10 is undecided, and stands under what holds"):
         told(changed)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_counts_add_up(results: dict[str, Any]) -> None:
     counts = Counts({row["id"]: row for row in results["rows"]})
     assert counts.registered == counts.definitions + counts.impossible + counts.judged
@@ -151,6 +155,7 @@ def test_a_row_that_is_missing_has_no_outcome(results: dict[str, Any]) -> None:
     assert set(fewer.absent) == {*before.absent, "000-F5", "000-F7"}
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_game_shares_its_queue_more_seldom_than_some_two_flows(
     results: dict[str, Any],
 ) -> None:
@@ -158,6 +163,7 @@ def test_the_game_shares_its_queue_more_seldom_than_some_two_flows(
     assert "shares its queue in 7.2%" in told(results).text
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_curve_that_a_figure_lacks_is_told(results: dict[str, Any]) -> None:
     changed = copy.deepcopy(results)
     [figure] = (one for one in changed["figures"] if one["id"] == "000-1")
@@ -167,6 +173,7 @@ def test_a_curve_that_a_figure_lacks_is_told(results: dict[str, Any]) -> None:
         told(changed)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_nothing_is_written_of_results_that_lack_a_row(
     results: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

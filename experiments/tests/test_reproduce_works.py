@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pictures import without_figures
 from rich.console import Console
 from toy_rows.made import catalogue, toys
 from toy_rows.numbers import doubled
@@ -55,6 +56,11 @@ class Counting:
     @property
     def names(self) -> list[str]:
         return sorted(making.words(work) for work in self.made)
+
+
+@pytest.fixture(autouse=True)
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    without_figures(monkeypatch)
 
 
 @pytest.fixture(scope="module")

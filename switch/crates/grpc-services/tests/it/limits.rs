@@ -222,20 +222,30 @@ async fn silent_connections_give_their_places_back() {
     for _ in 0..4 {
         silent.push(tokio::net::TcpStream::connect(address).await.unwrap());
     }
+    // How far the last try came, for whoever sees this fail.
+    let mut tries = 0;
+    let mut reached = String::new();
     let asked = async {
         loop {
-            let client = P4RuntimeClient::connect(format!("http://{address}")).await;
-            if let Ok(mut client) = client {
-                let request = p4::CapabilitiesRequest::default();
-                if client.capabilities(request).await.is_ok() {
-                    break;
+            tries += 1;
+            reached = "it connects".to_owned();
+            match P4RuntimeClient::connect(format!("http://{address}")).await {
+                Err(error) => reached = error.to_string(),
+                Ok(mut client) => {
+                    reached = "it waits for an answer".to_owned();
+                    let request = p4::CapabilitiesRequest::default();
+                    match client.capabilities(request).await {
+                        Ok(_) => break,
+                        Err(status) => reached = status.to_string(),
+                    }
                 }
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    let asked = tokio::time::timeout(Duration::from_secs(120), asked).await;
-    asked.expect("a place is free again");
+    let answered = tokio::time::timeout(Duration::from_secs(120), asked).await;
+    let is_free = answered.is_ok();
+    assert!(is_free, "no place became free; try {tries}: {reached}");
     drop(silent);
     serving.abort();
 }
