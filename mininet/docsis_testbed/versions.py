@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import platform
 import re
@@ -55,8 +56,12 @@ def program() -> str:
     return f"docsis-p4 {version}" if commit == UNKNOWN else f"docsis-p4 {version} ({commit})"
 
 
+@functools.cache
 def package(name: str) -> str:
-    """The version of an installed Python package."""
+    """The version of an installed Python package.
+
+    It is looked up once: what has been imported stays as it is, and the files are slow to read.
+    """
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
