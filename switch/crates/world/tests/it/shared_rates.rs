@@ -68,24 +68,19 @@ fn transfers_that_can_send_have_equal_parts() {
 #[test]
 fn what_one_cannot_use_goes_to_the_others() {
     let mut world = wide(3);
-    // A window of two segments in a second of round trip: 23 kbit/s of the 1.33 Mbit/s.
     let limit = world.add_rate_limit(4_000_000).unwrap();
-    let far = TransferOptions {
+    // A window of two segments in a second of round trip: 23 kbit/s of the 1.33 Mbit/s.
+    let distant = TransferOptions {
         reply_delay: SECOND,
-        tcp: TcpOptions::default(),
-        size: Some(1 << 30),
-        ..sharing(limit)
-    };
-    let slow = {
-        let (near, end) = (host(0, 1), host(1, 1));
-        let tcp = TcpOptions {
+        tcp: TcpOptions {
             receive_window: Some(2 * 1448),
             ..TcpOptions::default()
-        };
-        world
-            .add_transfer(&flow(&near, &end, 5201), &TransferOptions { tcp, ..far })
-            .unwrap()
+        },
+        ..sharing(limit)
     };
+    let (near, far) = (host(0, 1), host(1, 1));
+    let slow = world.add_transfer(&flow(&near, &far, 5201), &distant);
+    let slow = slow.unwrap();
     let others = [2, 3].map(|number| upload(&mut world, number, &sharing(limit)));
     world.run_until(2 * SECOND).unwrap();
     let before = others.map(|one| payload(&world, one));
