@@ -201,7 +201,7 @@ JEMALLOC = found=$$(ls -d "$$PWD"/target/release/build/tikv-jemalloc-sys-*/out/l
 LINTED = $(JEMALLOC) && export CARGO_INCREMENTAL=0 RUSTC_WORKSPACE_WRAPPER="$$PWD/clippy-rustc.py"
 
 # Before it comes what a newcomer's first command compiles, which no other part builds. `make test` leaves it out:
-# it takes 45 s of a processor (AMD EPYC, 2026-11-28), and has no source of its own.
+# it takes 45 s of a processor (AMD EPYC, 2026-11-28), and compiles no file that the other build does not.
 lint-rust: switch
 	cd switch && cargo fmt --check
 	$(if $(WITHOUT_LONG),,$(SHARES_JOBS)cd switch && $(LINTED) && $(GIVES_WAY) cargo build --locked --quiet --no-default-features --package docsis-switch)

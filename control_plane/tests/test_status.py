@@ -110,7 +110,7 @@ def direct_counters(switch: Any, table: str) -> dict[tuple[int, int], list[bytes
     return found
 
 
-def test_the_schema_is_one() -> None:
+def test_the_schema_is_valid() -> None:
     Draft202012Validator.check_schema(json_schema())
 
 

@@ -143,7 +143,7 @@ def parts(
 
 @functools.cache
 def works_of(name: str, asked: Asked) -> tuple[object, ...]:
-    """The works of a row, which take longer to tell than to make up what they came to."""
+    """The works of a row, which many tests ask for and which take long to make."""
     return tuple(ROWS[name].works(asked))
 
 

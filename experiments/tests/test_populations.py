@@ -72,7 +72,7 @@ def write(tmp_path: Path) -> Write:
     return written
 
 
-def test_the_schema_is_one() -> None:
+def test_the_schema_is_valid() -> None:
     Draft202012Validator.check_schema(schema.json_schema())
 
 

@@ -239,7 +239,7 @@ def test_summary_has_the_figures_of_the_measured_time(run: Path) -> None:
 
 
 @pytest.mark.parametrize("experiment", document.SCHEMAS)
-def test_every_schema_is_one(experiment: str) -> None:
+def test_every_schema_is_valid(experiment: str) -> None:
     Draft202012Validator.check_schema(document.schema(experiment))
 
 

@@ -50,7 +50,7 @@ LONGER = {
 of 30 s each; 000's loads take 120 s, and these files are played in virtual time alone."""
 
 
-def test_the_schema_is_one() -> None:
+def test_the_schema_is_valid() -> None:
     Draft202012Validator.check_schema(json_schema())
 
 

@@ -54,10 +54,10 @@ def _parse(value: object, units: dict[str, int], what: str, example: str) -> int
         raise ValueError(
             f'"{match["unit"]}" is not a unit of {what}; use one of {choice}, as in "{example}"'
         )
-    # As exact as with fractions, in a tenth of their time.
+    # Whole numbers are as exact here as a Fraction, and ten times as fast.
     whole, _, decimals = match["number"].partition(".")
-    parts: int = 10 ** len(decimals)
-    exact, rest = divmod(int(whole + decimals) * factor, parts)
+    denominator: int = 10 ** len(decimals)
+    exact, rest = divmod(int(whole + decimals) * factor, denominator)
     if rest:
         raise ValueError(f'"{value}" is finer than 1 {next(iter(units))}, the smallest unit')
     return exact

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the hosts of a group have of the rate that all of its flows share. Pure.
+"""Divides the rate that a group's flows share among the hosts that send them. Pure.
 
-A client of BitTorrent limits what its own uploads send together (000, 2.2.1). So a group's rate is
-divided among its hosts, each of which has as much of it as it has flows; what it does with that is
-the stage's.
+A BitTorrent client limits the sum of its own uploads (000, 2.2.1), and knows nothing of clients on
+other hosts. So each host of a group gets a part of the rate, in proportion to its flows. How the
+flows of a host share that part is up to the stage.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ Client = tuple[str, str]
 
 
 def client_of(planned: Planned) -> Client:
-    """Who sends a flow."""
+    """The client that sends a flow."""
     return planned.group, planned.source
 
 
 def shared_rates(flows: Iterable[Planned]) -> Mapping[Client, int]:
-    """The rates that clients' flows keep to together, bit/s; only of groups that have one."""
+    """The limit of each client, bit/s; clients of groups without a rate are left out."""
     limited = [planned for planned in flows if planned.flow.shared_rate]
     of_group = Counter(planned.group for planned in limited)
     of_client = Counter(map(client_of, limited))

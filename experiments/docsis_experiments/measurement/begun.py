@@ -70,7 +70,7 @@ def _demands(plan: Plan, topology: Topology, direction: Direction) -> Iterator[t
         flow = planned.flow
         own = flow.rate
         if flow.shared_rate:
-            # Of those that can all send as much, each has an equal part.
+            # The fair share of a rate that several flows share is an equal part for each of them.
             own = flow.shared_rate // sharing[planned.group]
         elif flow.kind == "datagrams":
             own = round(8 * flow.size * flow.train / flow.interval)

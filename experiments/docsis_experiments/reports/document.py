@@ -24,6 +24,9 @@ _OLD: Final[Mapping[str, str]] = {"latency": "a demo", "shares": "shares"}
 
 _DIGITS: Final = 6
 
+_LONGEST_MESSAGE: Final = 300
+"""Characters; jsonschema's messages repeat what they are about, however long that is."""
+
 SCHEMAS: Final[Mapping[str, str]] = {
     "figures": "figures.schema.json",
     "scenario": "scenario.schema.json",
@@ -77,10 +80,10 @@ def schema(experiment: str) -> dict[str, Any]:
 
 
 @cache
-def validator(experiment: str) -> Draft202012Validator:
-    """Holds summaries against the schema of an experiment.
+def _validator(experiment: str) -> Draft202012Validator:
+    """Checks documents against the schema of an experiment.
 
-    That the schema is one is a test's to check: it takes longer than the summary.
+    It does not check the schema itself, which takes longer than a document; a test does.
     """
     return Draft202012Validator(schema(experiment))
 
@@ -91,10 +94,24 @@ def validate(summary: dict[str, Any]) -> None:
     Raises:
         TestbedError: naming the place.
     """
-    error = best_match(validator(experiment_of(summary)).iter_errors(summary))
+    check(summary, experiment_of(summary), "summary.json")
+
+
+def check(content: Mapping[str, Any], experiment: str, name: str) -> None:
+    """Refuse a document that does not match the schema of an experiment.
+
+    Args:
+        content: The document.
+        experiment: One of `SCHEMAS`.
+        name: What the message calls the document.
+
+    Raises:
+        TestbedError: Naming the place.
+    """
+    error = best_match(_validator(experiment).iter_errors(content))
     if error is not None:
         place = ".".join(str(part) for part in error.absolute_path) or "the top"
-        raise TestbedError(f"summary.json: {place}: {error.message}")
+        raise TestbedError(f"{name}: {place}: {error.message[:_LONGEST_MESSAGE]}")
 
 
 _LARGEST: Final = 2**64 - 1

@@ -9,8 +9,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from jsonschema.exceptions import best_match
-
 from docsis_experiments.reports import document as documents
 from docsis_experiments.reproduction.catalogue.rule import FIRST
 from docsis_experiments.reproduction.deciding import STAGES, Data, deciding, is_whole
@@ -69,10 +67,7 @@ def validate(content: Mapping[str, Any], name: str) -> None:
     Raises:
         TestbedError: Naming the place.
     """
-    error = best_match(documents.validator(EXPERIMENT).iter_errors(content))
-    if error is not None:
-        place = ".".join(str(part) for part in error.absolute_path) or "the top"
-        raise TestbedError(f"{name}: {place}: {error.message[:300]}")
+    documents.check(content, EXPERIMENT, name)
     for place, date in _dates(content):
         if not _has_zone(date):
             raise TestbedError(

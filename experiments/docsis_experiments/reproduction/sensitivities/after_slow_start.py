@@ -35,7 +35,7 @@ _PAIR: Final = (Manager.PIE, Manager.CT)
 
 @dataclass(frozen=True)
 class Drops:
-    """What PIE dropped with a seed, beside what it carried.
+    """The drops of a run with PIE, and its throughput.
 
     Attributes:
         pie: Which PIE.

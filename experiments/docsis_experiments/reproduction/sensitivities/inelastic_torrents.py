@@ -3,9 +3,9 @@
 
     python -m docsis_experiments.reproduction.sensitivities.inelastic_torrents [JOBS]
 
-The torrents of load 9 have half of the line together, and what one of them yields the others take.
-The row's load 9 is played on trial seeds, then with a constant stream of as many packets in the
-torrents' place, and then without either, on half of the line.
+The torrents of load 9 share half of the line, and when one of them sends less, the others send
+more. The row's load 9 is played on trial seeds, then with a constant stream of as many packets in
+the torrents' place, and then without either, on half of the line.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from enum import StrEnum
 from statistics import fmean
 from typing import Final
 
+from docsis_experiments.experiment.ramp_up import SEGMENT_BYTES
 from docsis_experiments.reproduction.row import TRIAL_SEEDS, Level, Run
 from docsis_experiments.reproduction.rows.p000 import s43
 from docsis_experiments.reproduction.settings import p000_alone as alone
-from docsis_experiments.reproduction.settings.p000_managers import Manager
 from docsis_experiments.reproduction.settings.p000_network import NEAR, TORRENTS, Mac, home
 from docsis_experiments.reproduction.settings.p000_readings import FIRST
 from docsis_experiments.reproduction.settings.p000_told import queue_loss_percent
@@ -30,14 +30,11 @@ from docsis_experiments.runs.outcome import Outcome
 from docsis_experiments.traffic.senders import LARGEST_FRAME
 
 LOAD: Final = 9
-_PAIR: Final = (Manager.CT, Manager.CD)
 _HALF: Final = s43.RATE // 2
-_PAYLOAD: Final = 1448
-"""Bytes of a full segment."""
 
 
 class Beside(StrEnum):
-    """What is beside the uploads, the pages and the game."""
+    """The traffic beside the uploads, the pages and the game."""
 
     TORRENTS = "torrents"
     STREAM = "a constant stream"
@@ -46,7 +43,7 @@ class Beside(StrEnum):
 
 @dataclass(frozen=True)
 class Losses:
-    """What CoDel-DT and CoDel lost, by seed, in per cent of what came."""
+    """The packets that were dropped, in percent of those that arrived, by seed."""
 
     beside: Beside
     codel_dt: Mapping[int, float]
@@ -79,7 +76,7 @@ def cases(beside: Beside) -> Iterator[alone.Case]:
             "name": TORRENTS,
             "kind": "cbr",
             # As much payload as the torrents have.
-            "rate": f"{_HALF * LARGEST_FRAME // _PAYLOAD} bps",
+            "rate": f"{_HALF * LARGEST_FRAME // SEGMENT_BYTES} bps",
             "frame": f"{LARGEST_FRAME} B",
             "hosts": [TORRENTS],
             "servers": [NEAR],
@@ -93,7 +90,7 @@ def works(beside: Beside) -> Sequence[Run]:
 
 
 def losses(beside: Beside, found: Mapping[tuple[str, int], Outcome]) -> Losses:
-    """What was lost in the runs of `works(beside)`.
+    """Counts the dropped packets of the runs of `works(beside)`.
 
     Args:
         beside: What was played.
@@ -101,13 +98,13 @@ def losses(beside: Beside, found: Mapping[tuple[str, int], Outcome]) -> Losses:
     """
     codel_dt, codel = (
         {seed: queue_loss_percent(found[s43.label(one, LOAD), seed]) for seed in TRIAL_SEEDS}
-        for one in _PAIR
+        for one in s43.MANAGERS
     )
     return Losses(beside, codel_dt, codel)
 
 
 def main(jobs: int) -> None:
-    """Plays them, and tells what was lost."""
+    """Plays them, and prints how much was dropped."""
     shelf = Shelf()
     for beside in Beside:
         print(losses(beside, outcomes(works(beside), shelf, jobs)).words, flush=True)

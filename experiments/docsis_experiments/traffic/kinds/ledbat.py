@@ -40,8 +40,8 @@ class Ledbat(Group):
     count: int = Field(default=100, ge=1, le=MOST_FLOWS, description="Uploads; 100 unless given.")
     rate: DataRate | None = Field(
         default=None,
-        description="Payload of all of them together at the most: each host has as much of it as "
-        "it has uploads, and those that can send take turns; no such limit unless given.",
+        description="Payload of all of them together at the most. Each host gets a part in "
+        "proportion to its uploads, which take turns. No such limit unless given.",
     )
     target: Duration = Field(
         default=25_000_000,

@@ -66,7 +66,7 @@ pub struct Net {
     spare: Pool<Vec<u8>>,
     /// What left through ports without a link, where somebody asked for it.
     pub collected: Collected,
-    /// What applications keep to.
+    /// The rates that applications keep to.
     pub rate_limits: Vec<RateLimit>,
     /// Upstream channels, by index: the source of each, and stations that are to be woken.
     channels: Vec<(u32, Vec<Sid>)>,

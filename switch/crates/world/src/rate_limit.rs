@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A rate that applications keep to, each for itself or several together.
+//! A rate that an application keeps to, or several applications together.
 //!
-//! Whoever has something to send asks for a turn, and sends no earlier than that. Turns are given
-//! in the order in which they are asked for, each as long after the one before as that one's bytes
-//! take. So those that can send take turns, and what one of them cannot use goes to the others;
-//! what none of them uses is not caught up on.
+//! An application that has something to send asks for a turn, and sends when it has come. Turns
+//! are given in the order in which they are asked for. The next one begins when the bytes of the
+//! one before have taken their time at the rate. What one application does not use the others can
+//! send; time in which none of them sends is lost.
 
 /// A rate limit of a world, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimitId(pub u32);
 
-/// bit/s, and when its next turn is.
+/// A rate in bit/s, and the time from which on its next turn can begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimit {
     rate: u64,
@@ -18,16 +18,13 @@ pub struct RateLimit {
 }
 
 impl RateLimit {
-    /// A rate in bit/s, at least one, of which nothing has been used.
+    /// A rate in bit/s, which is not 0, of which nothing has been used.
     #[must_use]
     pub fn new(rate: u64) -> Self {
-        Self {
-            rate: rate.max(1),
-            free: 0,
-        }
+        Self { rate, free: 0 }
     }
 
-    /// When so many bytes may be sent that somebody has now, nanoseconds.
+    /// Books a turn for so many bytes. Returns when it begins, nanoseconds.
     pub fn turn(&mut self, now: u64, bytes: u64) -> u64 {
         let at = now.max(self.free);
         // Rounded up, because it is the most that may be.
@@ -55,8 +52,8 @@ mod tests {
     }
 
     proptest! {
-        /// Of any times in which it is asked, and of any two of its turns: what is given from the
-        /// one to the other, without the latter's, takes at least the time between them.
+        /// Between the beginnings of any two turns, no more bytes are sent than the rate allows for
+        /// that time; and no turn begins later than it has to.
         #[test]
         fn no_time_has_more_than_the_rate(
             rate in 1u64..100_000_000_000,
@@ -77,7 +74,6 @@ mod tests {
                 }
             }
             for pair in turns.windows(2) {
-                // Nobody waits for longer than for the turn before.
                 let takes = (u128::from(pair[0].2) * 8_000_000_000).div_ceil(u128::from(rate));
                 prop_assert_eq!(u128::from(pair[1].1), u128::from(pair[1].0).max(u128::from(pair[0].1) + takes));
             }

@@ -36,19 +36,21 @@ READINGS: Final = ("cubic", "connection-a-file", "endless-files", "ledbat-100ms"
 RATE: Final = 20_000_000
 SERVICE: Final = replace(TENTH, sustained=RATE, peak=RATE, burst=1522)
 _LOADS: Final = (2, 3, 9)
-_MANAGERS: Final = (Manager.CT, Manager.CD)
+MANAGERS: Final = (Manager.CT, Manager.CD)
+"""The two that are compared, and the order of the ratio."""
+
 _STATISTICS: Final = ("p50", "p90")
 
 
 def label(manager: Manager, load: int) -> str:
-    """What the row calls the run of a queue manager under a load."""
+    """The label of the run with a queue manager under a load."""
     return f"{manager} load {load}"
 
 
 def cases(reading: Reading, number: int) -> Iterable[alone.Case]:
     """The runs under a load of the paper's table 1, with each of the two queue managers."""
     load = tenth(LOADS[number])
-    for manager in _MANAGERS:
+    for manager in MANAGERS:
         yield alone.Case(
             label(manager, number),
             managed(manager, 0),
@@ -73,7 +75,7 @@ def _parts(asked: Asked, results: Results) -> Mapping[str, Measured]:
     path_ms = chosen(READINGS, asked).game_one_way_ms
     for number in _LOADS:
         games = game_groups(LOADS[number])
-        labels = [label(manager, number) for manager in _MANAGERS]
+        labels = [label(manager, number) for manager in MANAGERS]
         for statistic in _STATISTICS:
             of = [alone.values(asked, results, one, "latency", games, statistic) for one in labels]
             found[f"{statistic} load {number}"] = ratio(

@@ -244,8 +244,10 @@ async fn silent_connections_give_their_places_back() {
         }
     };
     let answered = tokio::time::timeout(Duration::from_secs(120), asked).await;
-    let is_free = answered.is_ok();
-    assert!(is_free, "no place became free; try {tries}: {reached}");
+    assert!(
+        answered.is_ok(),
+        "no place became free; try {tries}: {reached}"
+    );
     drop(silent);
     serving.abort();
 }

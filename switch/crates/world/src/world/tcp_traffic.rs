@@ -21,7 +21,7 @@ const MOST_INITIAL_WINDOW: u32 = 1000;
 const MOST_LEDBAT_TARGET: u64 = 100_000_000;
 /// bit/s of an application.
 const MOST_RATE: u64 = 100_000_000_000;
-/// Beyond these, each application may still have a limit of its own.
+/// Limits of a world. A transfer with a rate of its own may have another even then.
 const MOST_RATE_LIMITS: usize = MOST_APPLICATIONS;
 /// Nanoseconds.
 const LEAST_TIMEOUTS: std::ops::RangeInclusive<u64> = 1_000_000..=60_000_000_000;

@@ -198,9 +198,9 @@ def _only(others: Iterable[str]) -> Any:
 
 
 def _limited() -> Any:
-    """A filter after which a session's limits are for all of its peers.
+    """A filter that puts every peer under the session's limits.
 
-    libtorrent's own leaves those on private networks out, and all of Mininet's are on one.
+    libtorrent's own exempts peers on private networks, where all of Mininet's hosts are.
     """
     lt = _libtorrent()
     found = lt.ip_filter()

@@ -346,8 +346,8 @@ impl Tcp {
         self.plan_wake(common, net.now);
     }
 
-    /// A transfer that keeps to a rate asks for its next turn, if TCP can send more than it has.
-    /// Whether it has asked.
+    /// A transfer that keeps to a rate asks for its next turn, if TCP has sent what it was given.
+    /// Returns whether it has asked.
     fn ask_for_turn(&mut self, net: &mut Net) -> bool {
         let (Plan::Transfers(transfers), Some(pair)) = (&mut self.plan, &self.current) else {
             return false;

@@ -11,15 +11,15 @@ const ENDLESS: u64 = 1 << 60;
 /// How an application hands its data to TCP: a little at each of its turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turns {
-    /// Who gives them: one of the world's rate limits.
+    /// The rate limit that gives them.
     pub limit: RateLimitId,
     /// Bytes that it hands over at a turn.
     pub chunk: u64,
 }
 
 impl Turns {
-    /// Those of a limit that it has for itself, bit/s. It hands over whole segments: one, or as
-    /// many as a millisecond has.
+    /// The turns of a limit that one application has for itself, bit/s. It hands over whole
+    /// segments: one, or as many as fit into a millisecond.
     #[must_use]
     pub fn alone(limit: RateLimitId, rate: u64, segment: u16) -> Self {
         let segment = u64::from(segment);
@@ -27,7 +27,7 @@ impl Turns {
         Self { limit, chunk }
     }
 
-    /// Those of a limit that others have, too: a segment each, and then it is the next one's turn.
+    /// The turns of a limit that several applications share: a segment each.
     #[must_use]
     pub fn shared(limit: RateLimitId, segment: u16) -> Self {
         Self {
@@ -71,8 +71,8 @@ impl Transfers {
         bytes
     }
 
-    /// The limit to ask for a turn, and for how many bytes; none where everything is given, a turn
-    /// has been asked for, or TCP, in which so many bytes wait, cannot send what it has.
+    /// The limit to ask for a turn, and for how many bytes. `None` if TCP has everything, if a turn
+    /// has been asked for already, or if TCP has a turn's bytes waiting that it cannot send.
     #[must_use]
     pub fn wanted(&self, waiting: u64) -> Option<(RateLimitId, u64)> {
         let turns = self.turns.filter(|turns| waiting < turns.chunk)?;
@@ -318,7 +318,7 @@ mod tests {
                 times += 1;
             }
             let chunk = endless.turns.unwrap().chunk;
-            // It begins once, and has a turn after that at once.
+            // The first time it only begins, and asks for its first turn.
             assert_eq!((given, chunk % 1448), ((times - 1) * chunk, 0));
             assert!(8 * (given - chunk) <= rate, "{rate}: {given}");
             assert!(8 * given >= rate / 1000 * 999, "{rate}: {given}");
